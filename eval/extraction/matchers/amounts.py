@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.extraction.matchers.spelling import MAX_CACHED, fold_typography
+from eval.extraction.matchers.spelling import fold_typography
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -85,7 +85,6 @@ class Amount(NamedTuple):
     """As written; empty if none is given."""
 
 
-@lru_cache(MAX_CACHED)
 def parse_amount(text: str) -> Amount | None:
     """Parses a text that is one number, with its sign, currency, percent sign, scale and unit.
 

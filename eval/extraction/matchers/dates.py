@@ -113,7 +113,7 @@ def parse_moment(text: str) -> Moment | None:
     return readings[0] if len(readings) == 1 else None
 
 
-@lru_cache(65_536)
+@lru_cache(16_384)
 def parse_readings(text: str, order: str = "") -> tuple[Moment, ...]:
     """Parses a date or time; returns every moment that the text may stand for.
 
@@ -142,16 +142,15 @@ def parse_readings(text: str, order: str = "") -> tuple[Moment, ...]:
     return tuple(Moment(*date, clock) for date in dates if _exists(date))
 
 
-def has_same_date(first: str, second: str, order: str = "") -> bool | None:
-    """Returns whether two texts are the same date or time; ``None`` if one is neither.
+def has_same_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool | None:
+    """Returns whether the readings of two texts are the same; ``None`` if one is no date or time.
 
     An ambiguous date equals only one in the same notation: 05/06/2024 and 5-6-2024. A date equals
     midnight of that date.
     """
-    readings = parse_readings(first, order), parse_readings(second, order)
-    if not all(found and _is_precise(found[0]) for found in readings):
+    if not first or not second or not _is_precise(first[0]) or not _is_precise(second[0]):
         return None
-    moments = [[_drop_midnight(moment) for moment in found] for found in readings]
+    moments = [[_drop_midnight(moment) for moment in found] for found in (first, second)]
     if moments[0] == moments[1]:
         return True
     return len(moments[0]) == len(moments[1]) == 1 and _is_same_instant(
@@ -159,9 +158,9 @@ def has_same_date(first: str, second: str, order: str = "") -> bool | None:
     )
 
 
-def is_ambiguous_date(first: str, second: str) -> bool:
-    """Returns whether one text is a date with two readings, and the other is one of these."""
-    readings = sorted((parse_readings(first), parse_readings(second)), key=len)
+def is_ambiguous_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool:
+    """Returns whether one text has two readings as a date, and the other is one of these."""
+    readings = sorted((first, second), key=len)
     if [len(found) for found in readings] != [1, 2]:
         return False
     return _drop_midnight(readings[0][0]) in map(_drop_midnight, readings[1])

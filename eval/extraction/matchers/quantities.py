@@ -87,17 +87,19 @@ def are_equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
     """
     if first == second:
         return True
-    # Only NaN differs from itself.
-    if first != first or second != second:
-        return first != first and second != second
-    if is_whole_number(first) and is_whole_number(second):
-        return False
-    if first in _INFINITIES or second in _INFINITIES:
+    if isinstance(first, int) and isinstance(second, int):
         return False
     try:
-        return abs(first - second) <= epsilon * max(abs(first), abs(second))
+        difference, magnitude = abs(first - second), max(abs(first), abs(second))
     except OverflowError:  # an integer too large for a float, and a float
         return False
+    if difference > epsilon * magnitude:
+        return False
+    # Here they are nearly equal, or one is infinite or NaN, which differs from itself.
+    if first != first or second != second:
+        return first != first and second != second
+    is_infinite = first in _INFINITIES or second in _INFINITIES
+    return not is_infinite and not (is_whole_number(first) and is_whole_number(second))
 
 
 def relative_difference(expected: Number, predicted: Number) -> float:

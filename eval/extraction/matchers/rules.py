@@ -8,18 +8,24 @@ be switched off (``Matching.rules``); what no rule accepts has the score of the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.amounts import (
-    MAX_AMOUNT_LENGTH,
+    CURRENCIES,
     Amount,
     find_amount_rule,
     parse_amount,
     to_decimal,
 )
-from eval.extraction.matchers.dates import MAX_DATE_LENGTH, has_same_date, is_ambiguous_date
+from eval.extraction.matchers.dates import (
+    MAX_DATE_LENGTH,
+    Moment,
+    has_same_date,
+    is_ambiguous_date,
+    parse_readings,
+)
 from eval.extraction.matchers.identifiers import (
     is_email,
     is_url,
@@ -37,8 +43,10 @@ from eval.extraction.matchers.spelling import (
     has_same_code,
     is_phone_like,
 )
-from eval.extraction.settings import Matching
+from eval.extraction.settings import Matching, Rule
 from kg.base.errors import SettingError
+
+MAX_CURRENCY_LENGTH: Final = 10
 
 MAX_CODE_LENGTH: Final = 64
 """Maximum length of a text that is compared as an identifier or telephone number."""
@@ -93,15 +101,83 @@ def is_placeholder(value: Any) -> bool:
     )
 
 
+def fold_value(value: Any, matching: Matching) -> Any:
+    """Returns a value that is mostly equal for two spellings of the same one, for a rough search.
+
+    Dates and amounts become what they stand for, other texts lose case and punctuation. Currencies
+    and units are dropped, so that equal results are only candidates.
+    """
+    if isinstance(value, dict):
+        parts = {key: fold_value(part, matching) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part is not None}
+    if isinstance(value, list):
+        return [fold_value(part, matching) for part in value]
+    if is_absent(value, matching) or isinstance(value, bool):
+        return None if is_absent(value, matching) else str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, str) or len(value) > MAX_CACHED_LENGTH:
+        return value
+    options = matching.rules, matching.date_order, matching.case_sensitive
+    spelling = _read_short_spelling(value, *options)
+    if spelling.readings:
+        return str(spelling.readings)
+    if spelling.amount is not None and not spelling.amount.unit:
+        return f"{float(spelling.amount.number):.15g}"
+    return spelling.bare
+
+
 def is_ambiguous_pair(expected: Any, predicted: Any, matching: Matching) -> bool:
     """Returns whether unequal texts could be the same date in another order of day and month."""
-    return (
-        isinstance(expected, str)
-        and isinstance(predicted, str)
-        and "dates" in matching.rules
-        and max(len(expected), len(predicted)) <= MAX_DATE_LENGTH
-        and is_ambiguous_date(fold_typography(expected), fold_typography(predicted))
+    if not isinstance(expected, str) or not isinstance(predicted, str):
+        return False
+    if "dates" not in matching.rules or max(len(expected), len(predicted)) > MAX_DATE_LENGTH:
+        return False
+    readings = [parse_readings(fold_typography(text)) for text in (expected, predicted)]
+    return not matching.date_order and is_ambiguous_date(readings[0], readings[1])
+
+
+class _Spelling(NamedTuple):
+    """How one text is spelled, and what it may stand for."""
+
+    text: str
+    """With its typography folded, if that rule is on."""
+    folded: str
+    """Also its case, unless it counts."""
+    bare: str
+    """Also its punctuation, if that rule is on."""
+    has_digits: bool
+    readings: tuple[Moment, ...]
+    """As a date or time; empty if it is none."""
+    amount: Amount | None
+    currency: str
+    """The code that the whole text stands for, or an empty string."""
+    is_address: bool
+    """Whether it is written as an address of mail or web."""
+
+
+def _read_spelling(
+    text: str, rules: tuple[Rule, ...], date_order: str, case_sensitive: bool
+) -> _Spelling:
+    text = fold_typography(text) if "typography" in rules else text.strip()
+    folded = text if case_sensitive else fold_case(text)
+    has_digits = any(map(str.isdecimal, text))
+    is_date = has_digits and "dates" in rules
+    return _Spelling(
+        text=text,
+        folded=folded,
+        bare=fold_punctuation(folded) if "punctuation" in rules else folded,
+        has_digits=has_digits,
+        readings=parse_readings(text, date_order) if is_date else (),
+        amount=parse_amount(text) if has_digits else None,
+        currency=CURRENCIES.get(text.lower(), "") if len(text) <= MAX_CURRENCY_LENGTH else "",
+        is_address=is_email(folded) or is_url(folded),
     )
+
+
+_read_short_spelling: Final = lru_cache(16_384)(_read_spelling)
+MAX_CACHED_LENGTH: Final = 200
+"""Maximum length of the texts whose spelling is kept."""
 
 
 def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: Matching) -> str:
@@ -112,60 +188,56 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
     if node.allowed is not None and node.has_choice(predicted) and node.has_choice(expected):
         # Both are choices of the schema, which tells them apart.
         return ""
-    if "typography" in rules:
-        first, second = fold_typography(expected), fold_typography(predicted)
-    else:
-        first, second = expected.strip(), predicted.strip()
-    if any(map(str.isdecimal, first)) and any(map(str.isdecimal, second)):
+    read = _read_short_spelling if length <= MAX_CACHED_LENGTH else _read_spelling
+    options = rules, matching.date_order, matching.case_sensitive
+    first, second = read(expected, *options), read(predicted, *options)
+    if first.has_digits and second.has_digits:
         # Before case is folded, because "mW" and "MW" are different units.
-        rule = _find_structured_rule(first, second, matching, length)
+        rule = _find_structured_rule(first, second, matching)
         if rule is not None:
             return rule
-    if not matching.case_sensitive:
-        first, second = fold_case(first), fold_case(second)
-    if first == second:
+    if first.folded == second.folded:
         return "typography" if "typography" in rules else ""
-    if "currencies" in rules and length <= MAX_AMOUNT_LENGTH and _is_same_currency(first, second):
+    if first.currency and first.currency == second.currency and "currencies" in rules:
         return "currencies"
-    if "punctuation" in rules and fold_punctuation(first) == fold_punctuation(second):
+    if first.bare == second.bare:
         return "punctuation"
-    if "identifiers" in rules and _is_same_address(first, second):
-        return "identifiers"
-    if "booleans" in rules and node.types == ("boolean",) and _reads_same(first, second):
+    if first.is_address or second.is_address:
+        is_same = _is_same_address(first.folded, second.folded)
+        if is_same and "identifiers" in rules:
+            return "identifiers"
+    if "booleans" in rules and node.types == ("boolean",) and _reads_same(expected, predicted):
         return "booleans"
     if matching.judge and load_judge(matching.judge)(expected, predicted, node.path):
         return "judge"
     return ""
 
 
-def _find_structured_rule(first: str, second: str, matching: Matching, length: int) -> str | None:
+def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matching) -> str | None:
     """Returns the rule by which two texts with digits are the same date, amount or identifier.
 
     Empty if they are different dates or amounts, so that no other rule may accept them; ``None`` if
     these rules cannot tell.
     """
     rules = matching.rules
-    if "dates" in rules and length <= MAX_DATE_LENGTH:
-        is_same = has_same_date(first, second, matching.date_order)
-        if is_same is not None:
-            return "dates" if is_same else ""
-    if length <= MAX_AMOUNT_LENGTH:
-        amounts = parse_amount(first), parse_amount(second)
-        if amounts[0] is not None and amounts[1] is not None:
-            amount_rule = find_amount_rule(amounts[0], amounts[1])
-            if not amount_rule and amount_rule is not None:
-                return ""
-            if amount_rule in rules:
-                return amount_rule
-    if length > MAX_CODE_LENGTH:
+    if first.readings and second.readings:
+        is_same_date = has_same_date(first.readings, second.readings)
+        if is_same_date is not None:
+            return "dates" if is_same_date else ""
+    if first.amount is not None and second.amount is not None:
+        amount_rule = find_amount_rule(first.amount, second.amount)
+        if not amount_rule and amount_rule is not None:
+            return ""
+        if amount_rule in rules:
+            return amount_rule
+    if max(len(first.text), len(second.text)) > MAX_CODE_LENGTH:
         return None
-    if not matching.case_sensitive:
-        first, second = fold_case(first), fold_case(second)
-    if "phones" in rules and (is_phone_like(first) or is_phone_like(second)):
-        is_phone = could_be_phone(first) and could_be_phone(second)
-        if is_phone and normalise_phone(first).lstrip("+") == normalise_phone(second).lstrip("+"):
+    texts = first.folded, second.folded
+    if "phones" in rules and (is_phone_like(texts[0]) or is_phone_like(texts[1])):
+        numbers = [normalise_phone(text).lstrip("+") for text in texts if could_be_phone(text)]
+        if len(numbers) == 2 and numbers[0] == numbers[1]:
             return "phones"
-    return "identifiers" if "identifiers" in rules and has_same_code(first, second) else None
+    return "identifiers" if "identifiers" in rules and has_same_code(*texts) else None
 
 
 def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
@@ -216,13 +288,6 @@ def _find_boolean_rule(node: SchemaNode, expected: Any, predicted: Any, matching
 def _reads_same(first: str, second: str) -> bool:
     readings = _BOOLEAN_WORDS.get(fold_case(first)), _BOOLEAN_WORDS.get(fold_case(second))
     return readings[0] is not None and readings[0] == readings[1]
-
-
-def _is_same_currency(first: str, second: str) -> bool:
-    from eval.extraction.matchers.amounts import CURRENCIES
-
-    code = CURRENCIES.get(first.lower())
-    return code is not None and code == CURRENCIES.get(second.lower())
 
 
 def _is_same_address(first: str, second: str) -> bool:

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final
-
-from eval.extraction.matchers.normalisation import fold_case
-
-MAX_CACHED: Final = 65_536
-"""Maximum number of texts whose folded spelling each function keeps."""
 
 MAX_FOLDED_LENGTH: Final = 10_000
 """Longer texts are only compared literally."""
@@ -51,7 +45,6 @@ MIN_CODE_DIGITS: Final = 3
 _PHONE: Final = re.compile(r"(?:tel:)?\s*[+(]?[\d\s()./-]{7,30}(?:(?:ext\.?|x)\s*\d{1,6})?", re.I)
 
 
-@lru_cache(MAX_CACHED)
 def fold_typography(text: str) -> str:
     """Folds quotes, dashes, spaces, full-width letters, ligatures, digits; drops invisible ones.
 
@@ -82,7 +75,6 @@ def _fold_character(character: str) -> str:
     return character
 
 
-@lru_cache(MAX_CACHED)
 def fold_punctuation(text: str) -> str:
     """Folds the punctuation of a text whose typography is folded; also brackets, ``&``, hyphens.
 
@@ -134,9 +126,3 @@ def is_phone_like(text: str) -> bool:
 def could_be_phone(text: str) -> bool:
     """Returns whether a text could be a telephone number."""
     return _PHONE.fullmatch(text) is not None
-
-
-def fold_spelling(text: str, *, case_sensitive: bool) -> str:
-    """Folds typography, punctuation and, unless it counts, case."""
-    folded = fold_punctuation(fold_typography(text))
-    return folded if case_sensitive else fold_case(folded)

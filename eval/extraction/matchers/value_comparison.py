@@ -26,6 +26,7 @@ from eval.extraction.matchers.rules import find_rule
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.settings import Matching
 
+_NUMBERS = frozenset((int, float))
 _BOOLEANS = {"true": True, "false": False}
 # Matches a JSON number, with any white space around it.
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\s*")
@@ -41,6 +42,9 @@ def compare_values(
     JSON types score 0, unless a rule accepts them or ``coercion`` is lenient and the predicted
     value can be converted.
     """
+    if type(expected) in _NUMBERS and type(predicted) in _NUMBERS:
+        # Most comparisons in search of the best alignment; no rule applies to two numbers.
+        return NUMBER_MATCHERS[node.number_matcher](expected, predicted, matching, node.tolerance)
     result = _compare_strictly(node, expected, predicted, matching)
     if result[0] or result[2] == FULL_SIMILARITY:
         return result
@@ -59,22 +63,16 @@ def _compare_strictly(
     """Compares two values by the matcher that the schema chooses."""
     expected_type = type(expected)
     if expected_type is not type(predicted):
-        if expected_type in (int, float) and type(predicted) in (int, float):
-            return NUMBER_MATCHERS[node.number_matcher](
-                expected, predicted, matching, node.tolerance
-            )
         if matching.coercion == "lenient":
             predicted = coerce_value(predicted, expected_type)
             if predicted is not None:
-                return _compare_strictly(node, expected, predicted, matching)
+                return compare_values(node, expected, predicted, matching)
         return UNEQUAL
     if expected_type is str:
         return TEXT_MATCHERS[node.text_matcher](expected, predicted, matching, node.tolerance)
     if expected_type is bool:
         return EQUAL if expected is predicted else UNEQUAL
-    if expected_type is list or expected_type is dict:
-        return _compare_arrays(node, expected, predicted, matching)
-    return NUMBER_MATCHERS[node.number_matcher](expected, predicted, matching, node.tolerance)
+    return _compare_arrays(node, expected, predicted, matching)
 
 
 def coerce_value(value: Any, target_type: type) -> Any:

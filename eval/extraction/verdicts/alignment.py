@@ -14,16 +14,19 @@ import operator
 from collections import defaultdict, deque
 from typing import Any, Final, NamedTuple
 
-from eval.extraction.matchers.match_result import EQUAL, LENIENT_RULES, MatchResult
+from eval.extraction.matchers.match_result import EQUAL, MatchResult
 from eval.extraction.matchers.normalisation import get_json_type
+from eval.extraction.matchers.rules import fold_value
 from eval.extraction.matchers.schema_nodes import ALTERNATIVES, SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
 from eval.extraction.verdicts.value_kinds import (
     EMPTY,
     OBJECT,
     SCALAR,
     SCALAR_ARRAY,
+    SCALAR_TYPES,
     ValueKinds,
     choose_first,
     has_alternatives,
@@ -35,36 +38,6 @@ MAX_COMPARED_FIELDS: Final = 200_000
 arrays are aligned by equal elements and then by position."""
 
 _encode = json.JSONEncoder(sort_keys=True).encode
-
-_SCALARS: Final = frozenset({str, int, float, bool})
-
-_TIE_WEIGHT: Final = 1e-7
-"""Weight of the tie-breaking terms: far below any real difference between total scores."""
-
-
-class Mismatch(NamedTuple):
-    """Different structures at the same path: an object against an array or a scalar."""
-
-    expected: str
-    """JSON type of the expected structure."""
-    predicted: str
-    """JSON type of the predicted structure."""
-
-
-class Entry(NamedTuple):
-    """One field of the aligned pair."""
-
-    node: SchemaNode
-    expected: Any
-    """``None`` if it is spurious."""
-    predicted: Any
-    """``None`` if it is missed."""
-    match: MatchResult | None
-    """``None`` unless both sides have it."""
-    mismatch: Mismatch | None = None
-    """Set if it has no counterpart because the structures differ."""
-    surplus: bool = False
-    """Whether it belongs to a surplus array element."""
 
 
 class _Cell(NamedTuple):
@@ -205,15 +178,16 @@ class _Aligner:
         predicted: dict[str, Any],
         entries: list[Entry],
     ) -> None:
+        may_be_empty = self.kinds.may_be_empty
         for key, child in node.members:
             expected_value, predicted_value = expected.get(key), predicted.get(key)
             expected_type, predicted_type = type(expected_value), type(predicted_value)
             # Fast path: most fields are scalars, which are compared without a recursive call.
             if (
-                expected_type in _SCALARS
-                and (predicted_type in _SCALARS or predicted_value is None)
-                and not self.kinds.may_be_empty(expected_value)
-                and not self.kinds.may_be_empty(predicted_value)
+                expected_type in SCALAR_TYPES
+                and (predicted_type in SCALAR_TYPES or predicted_value is None)
+                and not (isinstance(expected_value, str) and may_be_empty(expected_value))
+                and not (isinstance(predicted_value, str) and may_be_empty(predicted_value))
             ):
                 if child.ignored:
                     continue
@@ -290,21 +264,47 @@ class _Aligner:
         if len(equal_pairs) == min(len(expected), len(predicted)):
             # All elements of one side have an equal on the other side: no assignment is better.
             return [(i, j, None) for i, j in equal_pairs]
+        gains = self._score_flat_elements(element, expected, predicted)
+        if gains is not None:
+            return [(i, j, None) for i, j in _best_assignment(gains)]
         cells_by_row = self._compare_elements(element, expected, predicted)
         if cells_by_row is None:
             self.bounded = True
+            if self.matching.rules:
+                # Elements that are the same but for spelling, found without comparing all pairs.
+                folded = [
+                    [fold_value(value, self.matching) for value in side]
+                    for side in (expected, predicted)
+                ]
+                equal_pairs = _equal_elements(*folded)
             unpaired_expected = set(range(len(expected))) - {i for i, _ in equal_pairs}
             unpaired_predicted = set(range(len(predicted))) - {j for _, j in equal_pairs}
             by_position = zip(sorted(unpaired_expected), sorted(unpaired_predicted), strict=False)
             return [(i, j, None) for i, j in sorted([*equal_pairs, *by_position])]
+        scorer = PairScorer(self.matching, len(expected) + len(predicted))
         gains = [
-            [
-                self._score_pair(cell.entries, i - j, len(expected) + len(predicted))
-                for j, cell in enumerate(row)
-            ]
+            [scorer.score_entries(cell.entries, i - j) for j, cell in enumerate(row)]
             for i, row in enumerate(cells_by_row)
         ]
         return [(i, j, cells_by_row[i][j]) for i, j in _best_assignment(gains)]
+
+    def _score_flat_elements(
+        self, element: SchemaNode, expected: list[Any], predicted: list[Any]
+    ) -> list[list[float]] | None:
+        """Scores each pair of elements if all are flat objects; ``None`` if not, or too many."""
+        n_comparisons = len(expected) * len(predicted) * max(len(element.keys), 1)
+        if element.ignored or n_comparisons > self.comparisons_left:
+            return None
+        rows = [self.kinds.read_flat_rows(element, side) for side in (expected, predicted)]
+        if rows[0] is None or rows[1] is None:
+            return None
+        self.comparisons_left -= n_comparisons
+        scorer = PairScorer(self.matching, len(expected) + len(predicted))
+        nodes = [child for _, child in element.members]
+        return [
+            [scorer.score_rows(nodes, left, right, i - j) for j, right in enumerate(rows[1])]
+            for i, left in enumerate(rows[0])
+        ]
 
     def _compare_elements(
         self, element: SchemaNode, expected: list[Any], predicted: list[Any]
@@ -332,47 +332,6 @@ class _Aligner:
                 break
         self.in_order, self.in_given_order, self.left_out = before
         return cells if len(cells) == len(expected) else None
-
-    def _score_pair(self, entries: list[Entry], distance: int, n_elements: int) -> float:
-        """Returns what a pair of elements adds to the total score, with tie-breaking terms.
-
-        The score of a field is averaged over both directions, so that the assignment does not
-        change when expected and predicted are swapped. Ties are decided by the numbers of strictly
-        equal, exact, partial and lenient fields, of wholly equal elements and of identical values,
-        and last by the distance of positions. The weights of these counts are irrational-looking
-        numbers on purpose: different counts then practically never have equal sums.
-        """
-        matching = self.matching
-        total_score = tie_breaker = 0.0
-        all_equal = True
-        for node, expected, predicted, match, _, _ in entries:
-            if match is None:
-                all_equal = False
-                continue
-            is_equal, score, similarity, rule = match
-            if is_equal and rule not in LENIENT_RULES:
-                total_score += 1.0
-                # Scalars only: comparing nested values with == could exceed the recursion limit.
-                tie_breaker += 2.0 + 0.057281 * (
-                    type(expected) in _SCALARS and expected == predicted
-                )
-                continue
-            all_equal = False
-            # The score of two texts depends on the direction only if their containment is not 0.
-            if similarity is None or similarity[2]:
-                score = (score + compare_values(node, predicted, expected, matching)[1]) / 2
-            total_score += score
-            tie_breaker += (
-                0.618034 * (score >= matching.exact)
-                + 0.414214 * (score >= matching.partial)
-                + 0.236068 * (score >= matching.lenient)
-                + 0.090170
-            )
-        return (
-            total_score
-            + _TIE_WEIGHT * (tie_breaker + all_equal)
-            - 1e-4 * _TIE_WEIGHT * (distance / n_elements) ** 2
-        )
 
 
 def _equal_elements(expected: list[Any], predicted: list[Any]) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from eval.extraction.matchers.rules import is_placeholder
 from eval.extraction.matchers.schema_nodes import encode_json
 from eval.extraction.matchers.value_comparison import coerce_value
 from eval.extraction.settings import Matching
-from eval.extraction.verdicts.alignment import Entry
+from eval.extraction.verdicts.entries import Entry
 
 _MAX_OCCURRENCES: Final = 100
 """Maximum number of occurrences of one text in another that are checked."""

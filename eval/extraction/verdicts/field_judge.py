@@ -11,7 +11,7 @@ from eval.extraction.matchers.rules import is_ambiguous_pair
 from eval.extraction.matchers.schema_nodes import SchemaNode, encode_json
 from eval.extraction.matchers.value_comparison import coerce_value, is_same_json
 from eval.extraction.settings import Matching
-from eval.extraction.verdicts.alignment import Entry
+from eval.extraction.verdicts.entries import Entry
 from eval.extraction.verdicts.field_errors import (
     classify_missed,
     classify_paired,

@@ -22,7 +22,7 @@ from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode, Schema
 from eval.extraction.schemas.schema_validator import Violation
 from eval.extraction.schemas.violations import MAX_LISTED_VIOLATIONS
 from eval.extraction.settings import Matching
-from eval.extraction.verdicts.alignment import Entry
+from eval.extraction.verdicts.entries import Entry
 from eval.extraction.verdicts.value_kinds import choose_everywhere, choose_first
 
 MAX_SCHEMA_ERRORS: Final = 20

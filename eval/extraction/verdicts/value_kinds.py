@@ -10,6 +10,8 @@ from eval.extraction.matchers.schema_nodes import ALTERNATIVES, MAX_LEVELS, Sche
 from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH
 from eval.extraction.settings import Matching
 
+SCALAR_TYPES: Final = frozenset({str, int, float, bool})
+
 # The kinds of a value. Arrays with nested values are aligned element by element; arrays of scalars
 # are compared as one field.
 EMPTY, SCALAR, SCALAR_ARRAY, NESTED_ARRAY, OBJECT = range(5)
@@ -23,11 +25,9 @@ class ValueKinds:
         self._drops_empty: Final = "empty_text" in matching.rules
         self._drops_placeholders: Final = "placeholders" in matching.rules
 
-    def may_be_empty(self, value: Any) -> bool:
-        """Returns whether a scalar is a text that may count as no value."""
-        if self._drops_placeholders:
-            return isinstance(value, str)
-        return self._drops_empty and isinstance(value, str) and (not value or value.isspace())
+    def may_be_empty(self, text: str) -> bool:
+        """Returns whether a text may count as no value."""
+        return self._drops_placeholders or (self._drops_empty and (not text or text.isspace()))
 
     def find_kind(self, value: Any, node: SchemaNode) -> int:
         """Returns the kind of a value."""
@@ -48,6 +48,30 @@ class ValueKinds:
             )
             return EMPTY if is_empty else SCALAR_ARRAY
         return EMPTY if is_absent(value, self._matching) else SCALAR
+
+    def read_flat_rows(self, node: SchemaNode, values: list[Any]) -> list[list[Any]] | None:
+        """Returns the values of the declared keys of each object, ``None`` where there is none.
+
+        Returns:
+            ``None`` instead of a list if any value is no object, has keys that are not declared, or
+            anything but scalars that count.
+        """
+        members = node.members
+        if any(child.ignored for _, child in members):
+            return None
+        rows = []
+        for value in values:
+            if not isinstance(value, dict) or not value.keys() <= node.keys.keys():
+                return None
+            row = []
+            for key, _ in members:
+                part = value.get(key)
+                if part is not None and type(part) not in SCALAR_TYPES:
+                    return None
+                is_empty = isinstance(part, str) and is_absent(part, self._matching)
+                row.append(None if is_empty else part)
+            rows.append(row)
+        return rows
 
     def iter_leaves(self, node: SchemaNode, value: Any) -> Iterator[tuple[SchemaNode, Any]]:
         """Yields the fields of a value that has no counterpart."""
