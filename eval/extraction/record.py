@@ -13,6 +13,7 @@ import msgspec
 
 from eval.extraction.schemas.violations import InvalidReason
 from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
+from eval.stats.estimates import BoxPlot as BoxPlot
 from eval.stats.estimates import Estimate as Estimate
 from eval.stats.estimates import IntervalMethod
 
@@ -179,18 +180,6 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     hallucination rate. For groups of samples also score, validity and exact match."""
     box: BoxPlot | None = None
     """Box plot of the samples' partial F1; only for dimensions that group samples."""
-
-
-class BoxPlot(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of a box plot. Quartiles are observed values (type 1 of Hyndman & Fan)."""
-
-    n: int
-    low: float
-    q1: float
-    median: float
-    q3: float
-    high: float
-    mean: float
 
 
 class Breakdown(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from typing import Any, Final
 from eval.extraction.matchers.dates import MONTHS, parse_moment
 from eval.extraction.matchers.normalisation import fold_case, is_word_boundary
 from eval.extraction.matchers.quantities import MAX_QUANTITY_LENGTH, parse_plain_number
-from eval.extraction.verdicts.alignment import Entry
+from eval.extraction.verdicts.entries import Entry
 from kg.words.number_words import NUMBER_WORDS
 
 MAX_TEXT_LENGTH: Final = 1_000_000
