@@ -40,7 +40,7 @@ class Document(msgspec.Struct, frozen=True):
 def list_files(folder: Path) -> list[Path]:
     """Lists the files of a folder and its subfolders, sorted, without hidden ones.
 
-    Links to folders are not followed.
+    Links to folders are not followed; dead links and devices are left out.
 
     Raises:
         RecordError: there are more than ``MAX_FILES``.
@@ -54,7 +54,8 @@ def list_files(folder: Path) -> list[Path]:
             for name in folders
             if not name.startswith(".") and len(path.parts) - base < MAX_FOLDER_DEPTH
         )
-        files += [path / name for name in sorted(names) if not name.startswith(".")]
+        visible = (path / name for name in sorted(names) if not name.startswith("."))
+        files += [file for file in visible if file.is_file()]
         if len(files) > MAX_FILES:
             raise RecordError(
                 f"more than {MAX_FILES:,} files",

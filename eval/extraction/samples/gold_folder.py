@@ -63,9 +63,19 @@ def is_case(value: Any) -> bool:
     )
 
 
-def has_gold(row: Mapping[str, Any] | None) -> bool:
-    """Returns whether a row has a gold value, or the path of a file with it."""
-    return row is not None and any(key in row for key in (*EXPECTED_KEYS, *GOLD_PATH_KEYS))
+def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
+    """Returns whether a row has a gold value and a schema or a text, or the path of a gold file.
+
+    Args:
+        row: the row; ``None`` if it could not be read.
+        has_schema: whether there is a common schema, so that gold values are enough.
+    """
+    if row is None:
+        return False
+    if any(isinstance(row.get(key), str) for key in GOLD_PATH_KEYS):
+        return True
+    is_complete = has_schema or any(key in row for key in (*SCHEMA_KEYS, "text"))
+    return is_complete and any(key in row for key in EXPECTED_KEYS)
 
 
 def read_gold_folder(
@@ -84,7 +94,7 @@ def read_gold_folder(
     """
     excluded = {path.resolve() for path in predictions}
     files = [file for file in list_files(folder) if not _is_inside(file, excluded)]
-    row_files = _find_row_files(files)
+    row_files = _find_row_files(files, has_schema=schema is not None)
     if row_files:
         for file in row_files:
             yield file.name, _complete_rows(iter_file_rows(file), folder, schema)
@@ -106,7 +116,7 @@ def _is_inside(file: Path, excluded: Collection[Path]) -> bool:
     return any(path == other or path.is_relative_to(other) for other in excluded)
 
 
-def _find_row_files(files: list[Path]) -> list[Path]:
+def _find_row_files(files: list[Path], *, has_schema: bool) -> list[Path]:
     """Returns the files with rows that have gold, of the least depth at which there are any."""
     found: dict[int, list[Path]] = defaultdict(list)
     for file in files:
@@ -119,7 +129,7 @@ def _find_row_files(files: list[Path]) -> list[Path]:
             first = next(iter_file_rows(file), None)
         except RecordError:
             continue  # damaged as a whole; it is no reason to refuse the others
-        if first is not None and has_gold(first.values):
+        if first is not None and is_gold_row(first.values, has_schema=has_schema):
             found[len(file.parts)].append(file)
     return found[min(found)] if found else []
 
@@ -307,6 +317,19 @@ class _SchemaFinder:
         return self._schemas[0].value if len(self._schemas) == 1 else None
 
 
+def _fits_schema(value: Any, schema: Any) -> bool:
+    """Returns whether a JSON value can be meant for a schema: it has one of its keys, or none."""
+    declared = list_declared_keys(schema)
+    if not declared:
+        return isinstance(value, dict | list)
+    if not isinstance(value, dict):
+        return False
+    if not value:
+        return True
+    opened = open_record(value, declared).value
+    return isinstance(opened, dict) and any(key in declared for key in opened)
+
+
 def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder) -> list[Document]:
     """Returns the gold documents among others, such as predictions and lists of sources.
 
@@ -318,7 +341,8 @@ def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder)
     documents = named or documents
     groups: dict[Path, list[Document]] = defaultdict(list)
     for document in documents:
-        if document.problem or finder.find_schema(document.path) is not None:
+        schema = finder.find_schema(document.path)
+        if document.problem or (schema is not None and _fits_schema(document.value, schema)):
             groups[document.path.parent].append(document)
     if not groups:
         for document in documents:
@@ -330,12 +354,12 @@ def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder)
             hint="Gold is one JSON file per document, with a schema of the same name in another "
             "folder; or rows with schema and expected_output.",
         )
-    stems = [strip_markers(document.path) for group in groups.values() for document in group]
-    if named or len(groups) == 1 or len(set(stems)) == len(stems):
-        return [document for group in groups.values() for document in group]
-    preferred = [group for path, group in groups.items() if path.name.lower() in GOLD_NAMES]
-    if len(preferred) == 1:
-        return preferred[0]
+    preferred = {path: group for path, group in groups.items() if path.name.lower() in GOLD_NAMES}
+    if preferred and not named:
+        groups = preferred
+    found = [document for group in groups.values() for document in group]
+    if named or len(groups) == 1 or len({strip_markers(one.path) for one in found}) == len(found):
+        return found
     names = [path.relative_to(folder).as_posix() for path in groups]
     raise RecordError(
         f"the same documents are in several folders: {join_list(names[:8])}",

@@ -30,7 +30,7 @@ from eval.harness.predictions.rows import iter_rows
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import MAX_REPLY_BYTES
 from kg.base.errors import MissingFileError, RecordError
-from kg.base.files import sha256_bytes, sha256_file
+from kg.base.files import require_file, sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, format_count, join_list
 
 PREDICTION_NAMES: Final = frozenset({"predictions", "prediction", "outputs", "output"})
@@ -140,11 +140,11 @@ def describe_system(file: PredictionFile) -> dict[str, Any]:
     path = file.path
     if not path.is_dir():
         return {"predictions": path.name, "sha256": sha256_file(path)}
-    hashes = [
-        f"{member.relative_to(path).as_posix()} {sha256_file(member)}\n"
-        for member in list_files(path)
-        if member.suffix.lower() == ".json"
-    ]
+    hashes = []
+    for member in list_files(path):
+        if member.suffix.lower() == ".json":
+            require_file(member, "prediction")
+            hashes.append(f"{member.relative_to(path).as_posix()} {sha256_file(member)}\n")
     return {"predictions": path.name, "sha256": sha256_bytes("".join(hashes).encode())}
 
 

@@ -80,6 +80,16 @@ def test_a_folder_with_several_candidates_is_refused_with_their_names(tmp_path: 
     assert {sample.id for sample in load_gold(str(root)).samples} == set(GOLD)
 
 
+def test_other_json_files_in_the_folder_are_not_taken_for_gold(tmp_path: Path) -> None:
+    write_json(tmp_path / "schema.json", SCHEMA)
+    write_json(tmp_path / "package.json", {"version": "1", "license": "MIT"})
+    write_json(tmp_path / "list.json", [{"label": "x", "n": 1}])
+    for id_, gold in GOLD.items():
+        write_json(tmp_path / "any" / f"{id_}.json", gold)
+    (tmp_path / "any" / "dead.json").symlink_to(tmp_path / "nowhere.json")
+    assert {sample.id: sample.expected for sample in load_gold(str(tmp_path)).samples} == GOLD
+
+
 def test_one_wrapped_schema_serves_all_documents_below_it(tmp_path: Path) -> None:
     """The layout of extract-bench."""
     folder = tmp_path / "hiring" / "resume"
