@@ -33,8 +33,9 @@ def main(
     """Scores extractions that were made elsewhere, and writes a run folder with their metrics.
 
     A file has one row per sample: JSON lines, a JSON array, or CSV. Its fields are id, value (the
-    extraction as JSON, or as a text that is JSON) and, if known, confidence, raw, error and repeat.
-    A sample without a prediction counts as failed.
+    extraction as JSON, or as a text that is JSON) and, if known, confidence, confidences (of the
+    fields, in the shape of the extraction), raw, error and repeat. A sample without a prediction
+    counts as failed.
     """
     from eval.blocks.page import PAGE_STEM
     from eval.extraction.benchmark import EXTRACTION
@@ -63,7 +64,11 @@ def main(
     samples = load_samples(dataset, split=split, limit=limit).samples
     ids = {sample.id for sample in samples}
     form = PredictionFormat(
-        value="value", noun="sample", read_value=read_extraction, field_map=names
+        value="value",
+        noun="sample",
+        read_value=read_extraction,
+        field_map=names,
+        has_confidences=True,
     )
     found = {file.name: read_predictions(file, ids, form) for file in files}
     is_path = Path(dataset).exists()
