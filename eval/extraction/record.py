@@ -1,8 +1,7 @@
 """Defines the report of structured extraction: every number of a run, by system (JSON format).
 
 Null means that a number is undefined, and ``why`` gives the reason; 0 is always a measured value.
-Formulas are in ``docs/reference/extraction.md``. Equal inputs give
-equal bytes.
+Formulas are in ``docs/reference/extraction.md``. Equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from eval.extraction.schemas.violations import InvalidReason
-from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
+from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts, FieldRisk
 from eval.stats.estimates import BoxPlot as BoxPlot
 from eval.stats.estimates import Estimate as Estimate
 from eval.stats.estimates import IntervalMethod
@@ -21,12 +20,10 @@ SCHEMA = "epoche.extraction/1"
 
 Mode = Literal["strict", "partial", "lenient"]
 Average = Literal["micro", "macro", "weighted"]
-"""``micro``: over all fields of all samples pooled; ``macro``: the mean over samples; ``weighted``:
-the mean over samples, weighted by their number of expected fields."""
+"""``micro``: all fields pooled; ``macro``: mean over samples; ``weighted``: by expected fields."""
 
 Invalid = Literal["zero", "as_is"]
-"""How a reply that is invalid under its schema counts. ``zero``: all its fields count as wrong.
-``as_is``: its fields are scored as usual. In both cases a reply that is not JSON gets no credit."""
+"""``zero``: all fields of an invalid reply are wrong; ``as_is``: they are scored as usual."""
 
 Metric = Literal[
     "extraction_quality_score",
@@ -79,8 +76,7 @@ Metric = Literal[
     "value_variance",
     "expected_calibration_error",
 ]
-"""Every scalar metric by its name in ``metrics``. Rates are shares in [0, 1], latencies are in
-seconds. Metrics with three averages are given by the plan's average (micro by default)."""
+"""Every scalar metric by its name in ``metrics``; those with three averages by the plan's."""
 
 Dimension = Literal["type", "depth", "name", "required", "complexity", "domain", "language"]
 """What numbers are broken down by. The first four group fields, the last three group samples."""
@@ -96,17 +92,17 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: int
     scored: int
-    """All rows except failed calls; accuracy is measured over these."""
+    """All rows except failed calls."""
     ok: int
     invalid: int
     unparsable: int
     error: int
     nulls: int = 0
-    """Replies that are valid but for nulls where the schema allows none."""
+    """Valid but for nulls where the schema allows none."""
 
     @property
     def valid(self) -> int:
-        """Number of valid replies, with or without such nulls."""
+        """Valid replies, with or without such nulls."""
         return self.ok + self.nulls
 
 
@@ -386,6 +382,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     confidences: ConfidenceCounts
     calibration: CalibrationReport | None = None
     """Calibration of confidences; an exact match counts as right. Null if no reply has one."""
+    field_risks: dict[str, FieldRisk] = {}
+    """Path of a field → risk against coverage."""
     consistency: Consistency | None = None
     """Null without repeats."""
     grades: tuple[Grade, ...]

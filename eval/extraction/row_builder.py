@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.row import OUTCOMES, ExtractionRow, Outcome
 from eval.extraction.samples.sample import Sample
@@ -11,10 +9,8 @@ from eval.extraction.scorer import score_sample
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.quotes import QUOTES, check_quotes, iter_value_quotes, read_quotes
 from eval.harness.grid import RowKey
+from eval.harness.predictions.reader import CONFIDENCES
 from eval.harness.reply import Reply, Vote
-
-CONFIDENCES: Final = "confidences"
-"""Part of a reply with the confidences of its fields, in the shape of the extraction."""
 
 _MAX_SHOWN_ERRORS = 3
 

@@ -93,7 +93,7 @@ def score_sample(
     if parsed:
         entries = alignment.entries
         validity = judge_validity(plan, sample.expected, predicted, entries, matching)
-    judge = FieldJudge(sample.text, matching, valid=validity.valid)
+    judge = FieldJudge(sample.text, matching, valid=validity.valid, literal=validity.literal)
     fields = judge.judge_fields(alignment.entries)
     score = _count_fields(sample, plan, alignment, fields, matching, validity, parsed=parsed)
     if parsed and confidences is not None:
@@ -201,7 +201,7 @@ def _count_fields(
         valid=validity.valid,
         exact_match=validity.valid and all_strict and alignment.in_order,
         valid_literal=validity.literal,
-        exact_match_literal=validity.literal and all_literal and alignment.in_given_order,
+        exact_match_literal=validity.literal and all_literal and alignment.literal,
         nulls=validity.nulls,
         rules=dict(sorted(rules.items())),
         ambiguous_dates=n_ambiguous,

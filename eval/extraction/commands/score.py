@@ -43,9 +43,9 @@ def main(
     Gold is a file or folder; its layout is recognised by content, also that of DocuBench,
     extract-bench, ExtractBench, omni-extract-bench and DeepJSONEval. Predictions are a folder with
     one JSON file per document, or a file with one row per sample (JSON lines, a JSON array, CSV or
-    Excel) with id, value (the extraction) and, if known, confidence, raw, error and repeat. A
-    folder without a name that has one folder per system gives them all. A sample without a
-    prediction counts as failed.
+    Excel) with id, value (the extraction) and, if known, confidence, confidences (of the fields, in
+    the shape of the extraction), raw, error and repeat. A folder without a name that has one folder
+    per system gives them all. A sample without a prediction counts as failed.
     """
     from eval.blocks.page import PAGE_STEM
     from eval.extraction.benchmark import EXTRACTION
@@ -85,7 +85,11 @@ def main(
     for path in list_run_files(out):
         check_output(path, [file.path for file in files])
     form = PredictionFormat(
-        value="value", noun="sample", read_value=read_extraction, field_map=field_names
+        value="value",
+        noun="sample",
+        read_value=read_extraction,
+        field_map=field_names,
+        has_confidences=True,
     )
     systems = {file.name: read_system(file, names, form) for file in files}
     found = {name: system.predictions for name, system in systems.items()}

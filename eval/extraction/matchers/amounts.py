@@ -8,11 +8,11 @@ thousands ("1,234" is 1234), a single point is a decimal point ("1.234" is not 1
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.extraction.matchers.spelling import fold_typography
+from eval.extraction.matchers.spellings import fold_typography
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -49,6 +49,8 @@ _SCALES: Final = {
     **dict.fromkeys(["billion", "billions", "bn", "mrd"], 10**9),
     **dict.fromkeys(["trillion", "trillions"], 10**12),
 }
+_EXACT: Final = Context(prec=2 * MAX_AMOUNT_LENGTH)
+"""Precision that loses no digit; the usual context rounds to 28."""
 _PERCENT: Final = frozenset(["%", "percent", "pct", "prozent"])
 
 _AMOUNT: Final = re.compile(
@@ -115,7 +117,7 @@ def parse_amount(text: str) -> Amount | None:
         if key in CURRENCIES and not currency:
             currency = CURRENCIES[key]
         elif key in _SCALES and not unit:
-            number *= _SCALES[key]
+            number = _EXACT.multiply(number, Decimal(_SCALES[key]))
         elif key in _PERCENT and not percent:
             percent = True
         elif unit:
@@ -124,7 +126,7 @@ def parse_amount(text: str) -> Amount | None:
             unit = token
     if any(map(str.isdecimal, unit.rstrip("23"))):
         return None
-    return Amount(-number if is_negative else number, currency, percent, unit)
+    return Amount(number.copy_negate() if is_negative else number, currency, percent, unit)
 
 
 def parse_decimal(text: str) -> Decimal | None:
@@ -159,7 +161,10 @@ def find_amount_rule(first: Amount, second: Amount) -> str | None:
         return _find_unit_rule(first, second)
     if first.percent != second.percent:
         share, plain = (first, second) if first.percent else (second, first)
-        is_same = not plain.currency and plain.number in (share.number, share.number / 100)
+        is_same = not plain.currency and plain.number in (
+            share.number,
+            share.number.scaleb(-2, _EXACT),
+        )
         return "numbers" if is_same else ""
     if first.number != second.number:
         return ""

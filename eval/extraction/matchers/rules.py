@@ -35,7 +35,7 @@ from eval.extraction.matchers.identifiers import (
 )
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.schema_nodes import SchemaNode
-from eval.extraction.matchers.spelling import (
+from eval.extraction.matchers.spellings import (
     MAX_FOLDED_LENGTH,
     could_be_phone,
     fold_punctuation,
@@ -248,11 +248,10 @@ def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
     if amounts[0] is None or amounts[1] is None:
         return ""
     rule = find_amount_rule(amounts[0], amounts[1])
-    if not rule or rule not in matching.rules:
-        return ""
     text = expected if isinstance(expected, str) else predicted
-    is_plain = text.strip().lstrip("-").replace(".", "", 1).isdecimal()
-    return "types" if is_plain else rule
+    if rule == "numbers" and text.strip().lstrip("-").replace(".", "", 1).isdecimal():
+        return "types"
+    return rule if rule and rule in matching.rules else ""
 
 
 def _read_amount(value: Any) -> Amount | None:

@@ -14,7 +14,7 @@ from eval.extraction.metrics.breakdowns import (
     build_field_parts,
     build_sample_parts,
 )
-from eval.extraction.metrics.calibration import summarise_confidences
+from eval.extraction.metrics.calibration import measure_field_risks, summarise_confidences
 from eval.extraction.metrics.columns import (
     CREDIT_WEIGHTS,
     MetricColumns,
@@ -211,6 +211,9 @@ def build_system_report(
         reliability={metric.name: metrics[metric.name] for metric in RELIABILITY_METRICS},
         confidences=confidence_summary.counts,
         calibration=confidence_summary.report,
+        field_risks=measure_field_risks(
+            system_rows, positions, resamples, plan.confidence, plan.max_names
+        ),
         consistency=consistency,
         grades=grades,
         sla=check_service_levels(metrics, plan.requirements),

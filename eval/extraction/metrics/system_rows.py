@@ -57,6 +57,21 @@ _FIXED_POINT_SCALE = 2**40
 _MAX_DEPTH = 2
 
 
+class FieldDecisions:
+    """Decisions on one field: a value, or none.
+
+    Attributes:
+        confidences: the confidence of each.
+        right: whether each is right.
+        samples: position of its sample in ``ids``.
+    """
+
+    def __init__(self) -> None:
+        self.confidences = array("d")
+        self.right = array("b")
+        self.samples = array("i")
+
+
 class SystemRows:
     """The rows of one system as numbers.
 
@@ -66,7 +81,7 @@ class SystemRows:
         languages: language → position.
         complexities: distinct schema complexity → position.
         keys: group of fields (dimension of the breakdown, key) → position.
-        confidences: path of a field → confidences, right decisions and rows of its decisions.
+        confidences: path of a field → the decisions on it that have a confidence.
         diagnostics: ``errors``, ``error_fields``, ``confusion``, ``rules``, ``composite``,
             ``token_f1``, ``levenshtein``, ``containment`` → counts over the scored rows.
         violations: why replies are invalid, by keyword and field.
@@ -84,6 +99,7 @@ class SystemRows:
             name: Counter() for name in (*_COUNTERS, *_HISTOGRAMS)
         }
         self.output_hashes = OutputHashes() if repeated else None
+        self.confidences: dict[str, FieldDecisions] = {}
         # Sums of the three similarities and of the scores, in units of 1 / _FIXED_POINT_SCALE.
         self._fixed_sums = [0, 0, 0, 0]
         self._integers = array("i")
@@ -144,6 +160,7 @@ class SystemRows:
         )
         if outcome != ERROR:
             self._add_diagnostics(score)
+            self._add_confidences(row, sample_position)
         if score.violations:
             self.violations.add_reply(score.violations, compute_score_parts(1.0, score.tally))
 
@@ -212,6 +229,25 @@ class SystemRows:
                 )
         for key_position, tally in counts.items():
             yield from (row, key_position, *msgspec.structs.astuple(tally))
+
+    def _add_confidences(self, row: ExtractionRow, sample_position: int) -> None:
+        """Adds the confidences of the fields; where there are none, that of the whole reply."""
+        score = row.score
+        by_field: dict[str, Iterable[tuple[float, bool]]] = dict(score.field_confidences)
+        if not by_field and row.confidence is not None:
+            for name, tally in score.by.get("name", {}).items():
+                n_right = tally.right + tally.left_out
+                n_wrong = tally.expected + tally.absent - n_right
+                outcomes = [True] * n_right + [False] * n_wrong
+                by_field[name] = [(row.confidence, is_right) for is_right in outcomes]
+        for name, decisions in by_field.items():
+            if name not in self.confidences and len(self.confidences) >= _MAX_KEYS:
+                name = OTHER_FIELDS
+            kept = self.confidences.setdefault(name, FieldDecisions())
+            for confidence, is_right in decisions:
+                kept.confidences.append(confidence)
+                kept.right.append(is_right)
+                kept.samples.append(sample_position)
 
     def _key_position(self, dimension: str, key: str) -> int:
         position = self.keys.get((dimension, key))

@@ -237,9 +237,7 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
             other = next((key for key in others if key in columns), None)
             if other is not None:
                 field_map[name] = other
-    mapped = PredictionFormat(
-        value=form.value, noun=form.noun, read_value=form.read_value, field_map=field_map
-    )
+    mapped = replace(form, field_map=field_map)
     rows = iter_rows(file.path)
     if names.rows_are_numbered and mapped.name_field("id") not in columns:
         rows = _number_rows(rows, mapped.name_field("id"))
@@ -302,7 +300,8 @@ def _open_records(found: Predictions, names: SampleNames) -> PredictedSystem:
             elif record.keys:
                 keys[record.keys] += 1
                 opened = read_extraction(record.value)
-                parts = {QUOTES: [list(quote) for quote in record.quotes]} if record.quotes else {}
+                quotes = [list(quote) for quote in record.quotes]
+                parts = reply.parts | ({QUOTES: quotes} if quotes else {})
                 reply = msgspec.structs.replace(
                     opened,
                     id=reply.id,

@@ -46,7 +46,7 @@ class _Cell(NamedTuple):
     entries: list[Entry]
     left_out: list[SchemaNode]
     in_order: bool
-    in_given_order: bool
+    literal: bool
 
 
 class Alignment(NamedTuple):
@@ -57,8 +57,9 @@ class Alignment(NamedTuple):
     """Declared fields that neither side has, in objects that are aligned."""
     in_order: bool
     """Whether the elements of all ordered arrays are in the expected order."""
-    in_given_order: bool
-    """The same for all arrays of objects of which the schema does not say that order is free."""
+    literal: bool
+    """Whether that holds for all arrays of which the schema does not say that order is free, and no
+    empty text was read as null."""
     bounded: bool
     """Whether an assignment may be suboptimal because arrays were too large."""
 
@@ -78,16 +79,14 @@ def align_values(root: SchemaNode, expected: Any, predicted: Any, matching: Matc
     aligner = _Aligner(matching)
     entries: list[Entry] = []
     aligner.align_pair(root, expected, predicted, entries)
-    return Alignment(
-        entries, aligner.left_out, aligner.in_order, aligner.in_given_order, aligner.bounded
-    )
+    return Alignment(entries, aligner.left_out, aligner.in_order, aligner.literal, aligner.bounded)
 
 
 class _Aligner:
     def __init__(self, matching: Matching) -> None:
         self.matching = matching
         self.in_order = True
-        self.in_given_order = True
+        self.literal = True
         self.bounded = False
         self.comparisons_left = MAX_COMPARED_FIELDS
         self.left_out: list[SchemaNode] = []
@@ -148,6 +147,7 @@ class _Aligner:
         entries: list[Entry],
     ) -> None:
         if kinds == (EMPTY, EMPTY):
+            self.literal &= isinstance(expected, str) == isinstance(predicted, str)
             if node.declared:
                 self.left_out += node.leaves
         elif OBJECT in kinds:
@@ -229,7 +229,7 @@ class _Aligner:
         positions = [orders[1][j] for _, j, _ in sorted(pairs, key=lambda pair: orders[0][pair[0]])]
         is_in_order = all(map(operator.lt, positions, positions[1:]))
         self.in_order &= is_in_order or not is_ordered
-        self.in_given_order &= is_in_order or node.array_matcher in ("set", "bag")
+        self.literal &= is_in_order or node.array_matcher in ("set", "bag")
         for i, j, cell in pairs:
             if cell is None:
                 self.align_pair(element, expected_elements[i], predicted_elements[j], entries)
@@ -237,7 +237,7 @@ class _Aligner:
                 entries += cell.entries
                 self.left_out += cell.left_out
                 self.in_order &= cell.in_order
-                self.in_given_order &= cell.in_given_order
+                self.literal &= cell.literal
         for index in sorted(set(range(len(expected_elements))) - {i for i, _, _ in pairs}):
             entries += (
                 Entry(leaf, value, None, None)
@@ -312,17 +312,17 @@ class _Aligner:
         """Compares each pair of elements; returns ``None`` if there are too many pairs."""
         if len(expected) * len(predicted) > self.comparisons_left:
             return None
-        before = self.in_order, self.in_given_order, self.left_out
+        before = self.in_order, self.literal, self.left_out
         cells: list[list[_Cell]] = []
         for expected_element in expected:
             row: list[_Cell] = []
             for predicted_element in predicted:
                 fields: list[Entry] = []
-                self.in_order = self.in_given_order = True
+                self.in_order = self.literal = True
                 self.left_out = []
                 self.align_pair(element, expected_element, predicted_element, fields)
                 self.comparisons_left -= len(fields)
-                row.append(_Cell(fields, self.left_out, self.in_order, self.in_given_order))
+                row.append(_Cell(fields, self.left_out, self.in_order, self.literal))
             cells.append(row)
             # Estimate the total cost from this row, to stop early instead of at the limit.
             if (
@@ -330,7 +330,7 @@ class _Aligner:
                 > self.comparisons_left
             ):
                 break
-        self.in_order, self.in_given_order, self.left_out = before
+        self.in_order, self.literal, self.left_out = before
         return cells if len(cells) == len(expected) else None
 
 

@@ -40,11 +40,12 @@ invalid replies, where any part may be at fault; in a valid reply all formats ar
 class FieldJudge:
     """Judges the fields of one sample."""
 
-    def __init__(self, text: str, matching: Matching, *, valid: bool) -> None:
-        """Takes the sample's text, and whether the reply is valid as a whole."""
+    def __init__(self, text: str, matching: Matching, *, valid: bool, literal: bool) -> None:
+        """Takes the sample's text, and whether the reply is valid, also in the strict reading."""
         self._text: Final = text
         self._matching: Final = matching
         self._valid: Final = valid
+        self._literal: Final = literal
         self._evidence: Evidence | None = None
 
     def judge_fields(self, entries: list[Entry]) -> tuple[FieldMatch, ...]:
@@ -86,6 +87,8 @@ class FieldJudge:
             error = classify_paired(entry, category, type_right=type_right)
             is_equal = is_equal and (type_right is not False or is_same_json(expected, predicted))
             is_literal = is_literal and is_equal
+        if is_literal and not self._literal and not is_same_json(expected, predicted):
+            is_literal = not _find_type_fault(node, predicted, _predicted_type(node, predicted))
         return FieldMatch(
             node.path,
             node.name,

@@ -32,6 +32,8 @@ from kg.base.files import sha256_file
 from kg.base.plain_text import clean_text
 
 MAX_REPEATS: Final = 1_000
+CONFIDENCES: Final = "confidences"
+"""Field of a row, and part of a reply, with the confidences of the parts of a value."""
 FIELDS: Final = ("id", "value", "raw", "confidence", "error", "repeat")
 
 _MAX_SHOWN_IDS = 5
@@ -111,6 +113,8 @@ class PredictionFormat:
         id: the benchmark's usual name of the field ``id``.
         parts: further fields of the benchmark. If there are any, ``read_value`` is given an object
             with the value and those of them that the row has, under the benchmark's names.
+        has_confidences: whether rows may give the confidences of the parts of a value, in the field
+            ``confidences``.
     """
 
     value: str
@@ -119,6 +123,7 @@ class PredictionFormat:
     field_map: Mapping[str, str] = field(default_factory=dict)
     id: str = "id"
     parts: tuple[str, ...] = ()
+    has_confidences: bool = False
 
     def name_field(self, field: str) -> str:
         """Returns the file's name of a field."""
@@ -308,11 +313,13 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     if isinstance(confidence, str) and is_csv:
         confidence = _parse_number(confidence)
     raw = row.get(form.name_field("raw"))
+    confidences = row.get(CONFIDENCES) if form.has_confidences else None
     reply = msgspec.structs.replace(
         reply,
         id=item,
         repeat=repeat,
         confidence=check_confidence(confidence, notes) if confidence is not None else None,
+        parts=reply.parts if confidences is None else reply.parts | {CONFIDENCES: confidences},
         notes=tuple(notes),
         raw=reply.raw if raw is None else make_storable(str(raw)),
     )
