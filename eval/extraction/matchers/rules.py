@@ -72,7 +72,7 @@ Judge = Callable[[str, str, str], bool]
 
 def find_rule(node: SchemaNode, expected: Any, predicted: Any, matching: Matching) -> str:
     """Returns the rule by which two unequal scalars are the same value, or an empty string."""
-    if not matching.rules and not matching.judge:
+    if node.is_literal or (not matching.rules and not matching.judge):
         return ""
     if isinstance(expected, str) and isinstance(predicted, str):
         return _find_text_rule(node, expected, predicted, matching)

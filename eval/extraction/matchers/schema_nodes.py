@@ -82,6 +82,7 @@ class SchemaNode:
         allowed: the allowed values (enum, const) as canonical JSON; ``None`` if unrestricted.
         formats: formats that the schema requires.
         ignored: whether the schema excludes the part from all comparisons.
+        is_literal: whether the schema asks for the strict reading of the part.
         text_matcher: name of the matcher for texts.
         number_matcher: name of the matcher for numbers.
         array_matcher: name of the matcher for arrays; empty if the settings decide.
@@ -126,6 +127,7 @@ class SchemaNode:
         tolerance = _find_keyword(nodes, "x-tolerance")
         self.tolerance: Final = None if tolerance is None else float(tolerance)
         self.ignored: Final = x_match == "ignore"
+        self.is_literal: Final = x_match == "exact"
         self.text_matcher: Final = self._select_text_matcher(x_match)
         self.number_matcher: Final = self._select_number_matcher(x_match)
         self.identical_text: Final = TEXT_MATCHERS[self.text_matcher](

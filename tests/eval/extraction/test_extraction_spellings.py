@@ -120,6 +120,13 @@ def test_empty_text_and_placeholders() -> None:
     }
 
 
+def test_no_rule_applies_to_a_field_that_must_be_exact() -> None:
+    for case in (TEN_HARMLESS[1], TEN_HARMLESS[2], TEN_HARMLESS[4], TEN_HARMLESS[7]):
+        schema = {**case.schema, "x-match": "exact"}
+        assert not score_case(case._replace(schema=schema)).exact_match
+        assert score_case(case._replace(predicted=case.expected, schema=schema)).exact_match
+
+
 def test_unknown_and_repeated_rules_are_refused() -> None:
     with pytest.raises(ValueError, match="different"):
         Matching(rules=("dates", "dates"))
