@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from eval.extraction.matchers.schema_nodes import check_matchers
 from eval.extraction.samples.documents import read_document
 from eval.extraction.samples.gold_folder import complete_row, is_case, read_gold_folder
 from eval.extraction.samples.loader import SHIPPED, LoadedSamples, SampleReader, load_samples
@@ -22,11 +23,11 @@ from kg.base.files import require_file
 from kg.base.plain_text import clean_text, format_count
 
 _MARK_NOTES = {
-    "wrapper": "have a schema that was taken out of a wrapper",
-    "schema": "have no usable schema: their fields are compared, but they count neither as valid "
+    "wrapper": "with a schema that was taken out of a wrapper",
+    "schema": "without a usable schema: their fields are compared, but they count neither as valid "
     "nor as invalid",
-    "gold": "have a gold value that is invalid under its own schema, and are scored all the same",
-    "text": "have no text: whether a value is found in the text is unknown for them",
+    "gold": "with a gold value that is invalid under its own schema, scored all the same",
+    "text": "without a text: whether a value is found in the text is unknown for them",
 }
 _HINT = "See docs/reference/extraction.md for the layouts of gold."
 
@@ -99,13 +100,18 @@ def read_schema_file(path: Path) -> dict[str, Any]:
 
     Raises:
         MissingFileError: there is no such file.
-        SchemaError: it is not JSON, or no object.
+        SchemaError: it is not JSON, or no usable schema.
     """
     document = read_document(require_file(path, "schema file"))
-    value, _ = unwrap_schema(document.value)
-    if document.problem or not isinstance(value, dict):
-        raise SchemaError(document.problem or "a schema must be a JSON object", where=str(path))
-    return value
+    if document.problem:
+        raise SchemaError(f"the schema is {document.problem}", where=str(path))
+    schema, _ = unwrap_schema(document.value)
+    try:
+        check_matchers(schema)
+    except SchemaError as error:
+        where = f"{path}: {error.where}" if error.where else str(path)
+        raise SchemaError(error.what, where=where, hint=error.hint) from error
+    return dict(schema)
 
 
 def describe_marks(samples: list[Sample]) -> Iterator[str]:

@@ -92,7 +92,9 @@ def read_gold_folder(
         MissingFileError: there is no gold.
         RecordError: several folders could be the gold.
     """
-    excluded = {path.resolve() for path in predictions}
+    # Gold may be scored against itself.
+    paths = {path.resolve() for path in predictions}
+    excluded = {path for path in paths if not folder.resolve().is_relative_to(path)}
     files = [file for file in list_files(folder) if not _is_inside(file, excluded)]
     row_files = _find_row_files(files, has_schema=schema is not None)
     if row_files:

@@ -28,13 +28,15 @@ from eval.harness.predictions.reader import (
 )
 from eval.harness.predictions.rows import iter_rows
 from eval.harness.reply import Reply
-from eval.harness.systems.system_call import MAX_REPLY_BYTES
 from kg.base.errors import MissingFileError, RecordError
 from kg.base.files import require_file, sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, format_count, join_list
 
 PREDICTION_NAMES: Final = frozenset({"predictions", "prediction", "outputs", "output"})
 """Names that tell the folder with extractions from others with documents of the same stems."""
+
+MAX_PREDICTION_BYTES: Final = 8 * 2**20
+"""Maximum size of a file with one prediction; a larger one is an unreadable reply."""
 
 _MAX_SHOWN = 5
 
@@ -212,8 +214,8 @@ def _choose_groups(
 
 
 def _read_reply(id_: str, path: Path, system: str) -> Reply:
-    if path.stat().st_size > MAX_REPLY_BYTES:
-        problem = f"the file is larger than {MAX_REPLY_BYTES:,} bytes"
+    if path.stat().st_size > MAX_PREDICTION_BYTES:
+        problem = f"the file is larger than {MAX_PREDICTION_BYTES:,} bytes"
         return Reply(id=id_, system=system, status="invalid", problem=problem)
     document = read_document(path)
     if document.problem:

@@ -69,7 +69,7 @@ def test_gold_and_schemas_of_the_same_stem_are_paired_whatever_their_folders_are
         assert {sample.id: sample.expected for sample in loaded.samples} == GOLD
         assert all(sample.schema == SCHEMA for sample in loaded.samples)
         assert all(sample.text == "" for sample in loaded.samples)
-        assert "2 of 2 samples have no text" in loaded.notes[-1]
+        assert "2 of 2 samples without a text" in loaded.notes[-1]
 
 
 def test_a_folder_with_several_candidates_is_refused_with_their_names(tmp_path: Path) -> None:
@@ -302,6 +302,41 @@ def test_files_of_predictions_are_read_in_any_of_their_forms(
     result = score(tmp_path / "out", root / "truth", f"s={tmp_path / name}")
     assert result.code == 0, result.err
     assert read_scores(tmp_path / "out") == {"s": 1.0}
+
+
+def test_gold_may_be_scored_against_itself(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    assert score(tmp_path / "out", root / "truth", f"gold={root / 'truth'}").code == 0
+    assert read_scores(tmp_path / "out") == {"gold": 1.0}
+
+
+def test_predictions_that_cannot_be_read_are_replies_without_json(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    folder = root / "runs" / "two"
+    (folder / "a1.json").write_text("[" * 200_000)
+    (folder / "b2.json").write_bytes(b"\xff\xfe\x00" + b"x" * (9 * 2**20))
+    assert score(tmp_path / "out", root / "truth", folder).code == 0
+    rows = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in rows] == ["UNPARSABLE"] * 2
+    assert "larger than" in json.loads(rows[1])["problem"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ('{"a": "string"}', "any value would be valid"),
+        ('{"$ref": "http://127.0.0.1:9/s"}', "leads out of the schema"),
+        ("{", "not JSON"),
+        ("[]", "must be a JSON object"),
+    ],
+)
+def test_an_unusable_schema_file_is_refused(tmp_path: Path, schema: str, message: str) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    (tmp_path / "schema.json").write_text(schema)
+    flags = ("--schema", tmp_path / "schema.json")
+    result = score(tmp_path / "out", root / "truth", root / "runs", more=flags)
+    check_error_line(result, 37)
+    assert message in result.err
 
 
 def test_a_folder_without_a_prediction_is_refused(tmp_path: Path) -> None:
