@@ -6,7 +6,6 @@ with an expected output that its schema forbids. They are marked, and notes coun
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,18 @@ from typing import Any
 from eval.extraction.matchers.schema_nodes import check_matchers
 from eval.extraction.samples.documents import read_document
 from eval.extraction.samples.gold_folder import complete_row, is_case, read_gold_folder
-from eval.extraction.samples.loader import SHIPPED, LoadedSamples, SampleReader, load_samples
+from eval.extraction.samples.loader import (
+    SHIPPED,
+    LoadedSamples,
+    SampleReader,
+    describe_marks,
+    load_samples,
+)
 from eval.extraction.samples.row_files import Row, iter_file_rows
-from eval.extraction.samples.sample import MARKS, Sample
 from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from kg.base.errors import RecordError, SchemaError
 from kg.base.files import require_file
-from kg.base.plain_text import clean_text, format_count
 
-_MARK_NOTES = {
-    "wrapper": "with a schema that was taken out of a wrapper",
-    "schema": "without a usable schema: their fields are compared, but they count neither as valid "
-    "nor as invalid",
-    "gold": "with a gold value that is invalid under its own schema, scored all the same",
-    "text": "without a text: whether a value is found in the text is unknown for them",
-}
 _HINT = "See docs/reference/extraction.md for the layouts of gold."
 
 
@@ -112,19 +108,3 @@ def read_schema_file(path: Path) -> dict[str, Any]:
         where = f"{path}: {error.where}" if error.where else str(path)
         raise SchemaError(error.what, where=where, hint=error.hint) from error
     return dict(schema)
-
-
-def describe_marks(samples: list[Sample]) -> Iterator[str]:
-    """Yields a note for each kind of mark, with the number of samples and the first reason."""
-    counts: Counter[str] = Counter()
-    first: dict[str, str] = {}
-    for sample in samples:
-        for kind, reason in sample.meta.get(MARKS, {}).items():
-            counts[kind] += 1
-            first.setdefault(kind, f"{clean_text(sample.id, 60)}: {clean_text(str(reason), 200)}")
-    for kind, words in _MARK_NOTES.items():
-        if not counts[kind]:
-            continue
-        n_samples = format_count(len(samples), "sample")
-        shown = "" if kind == "text" else f"; the first: {first[kind]}"
-        yield f"{counts[kind]:,} of {n_samples} {words}{shown}"

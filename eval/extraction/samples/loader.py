@@ -7,6 +7,7 @@ of them is an error.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +15,10 @@ import msgspec
 
 from eval.extraction.samples.hub import HubRows, is_hub_name
 from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
-from eval.extraction.samples.sample import RowError, Sample, sample_from_row
+from eval.extraction.samples.sample import MARKS, RowError, Sample, sample_from_row
 from kg.base.console import track_progress
 from kg.base.errors import MissingFileError, RecordError
-from kg.base.plain_text import clean_text
+from kg.base.plain_text import clean_text, format_count
 
 SHIPPED = "shipped"
 """Name of the data set that comes with the package."""
@@ -26,6 +27,16 @@ MAX_REJECTED = 10_000
 """Number of malformed rows after which loading fails: it is probably the wrong file."""
 _MAX_REASON_LENGTH = 300
 _HINT = "Each row needs text, schema and expected_output; see docs/reference/extraction.md."
+
+
+_MARK_NOTES = {
+    "wrapper": "with a schema that was taken out of a wrapper",
+    "schema": "without a usable schema: their fields are compared, but they count neither as valid "
+    "nor as invalid",
+    "gold": "with a gold value that is invalid under its own schema, scored all the same",
+    "text": "without a text: whether a value is found in the text is unknown for them",
+}
+"""Kind of a mark → what a note says of the samples that have it."""
 
 
 class RejectedRow(msgspec.Struct, frozen=True):
@@ -65,6 +76,22 @@ class LoadedSamples(msgspec.Struct, frozen=True):
 def shipped_folder() -> Path:
     """Returns the folder of the samples that come with the package."""
     return Path(__file__).parents[1] / "data" / "samples"
+
+
+def describe_marks(samples: list[Sample]) -> Iterator[str]:
+    """Yields a note for each kind of mark, with the number of samples and the first reason."""
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for sample in samples:
+        for kind, reason in sample.meta.get(MARKS, {}).items():
+            counts[kind] += 1
+            first.setdefault(kind, f"{clean_text(sample.id, 60)}: {clean_text(str(reason), 200)}")
+    for kind, words in _MARK_NOTES.items():
+        if not counts[kind]:
+            continue
+        n_samples = format_count(len(samples), "sample")
+        shown = "" if kind == "text" else f"; the first: {first[kind]}"
+        yield f"{counts[kind]:,} of {n_samples} {words}{shown}"
 
 
 def load_samples(
@@ -121,7 +148,7 @@ def load_samples(
             notes.append(
                 f"{sample_size:,} samples were requested, but there are only {len(samples):,}"
             )
-    return LoadedSamples(samples, reader.rejected, notes)
+    return LoadedSamples(samples, reader.rejected, [*notes, *describe_marks(samples)])
 
 
 class SampleReader:
