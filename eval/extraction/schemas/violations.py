@@ -114,7 +114,7 @@ class ViolationClass(msgspec.Struct, frozen=True, array_like=True):
     """The field, with ``[]`` for any element of an array; empty for the whole value."""
     count: int
     example: str
-    """The first violation's message."""
+    """The message of one of them."""
 
 
 class InvalidReason(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,14 +136,19 @@ class InvalidReason(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def group_violations(violations: Sequence[Violation]) -> tuple[ViolationClass, ...]:
-    """Groups the violations of one reply, in the order of their first ones."""
+    """Groups the violations of one reply by keyword and field, in the order of these.
+
+    The order of the reply's keys does not matter.
+    """
     groups: dict[tuple[str, str], list[Violation]] = {}
     for violation in violations:
         keyword = f"{violation.keyword} ({violation.found})" if violation.found else ""
         groups.setdefault((keyword or violation.keyword, violation.field), []).append(violation)
     return tuple(
-        ViolationClass(keyword, field, len(group), group[0].message[:_MAX_EXAMPLE_CHARACTERS])
-        for (keyword, field), group in groups.items()
+        ViolationClass(
+            keyword, field, len(group), min(one.message for one in group)[:_MAX_EXAMPLE_CHARACTERS]
+        )
+        for (keyword, field), group in sorted(groups.items())
     )
 
 
