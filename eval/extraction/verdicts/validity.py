@@ -28,6 +28,7 @@ from eval.extraction.verdicts.value_kinds import choose_everywhere, choose_first
 MAX_SCHEMA_ERRORS: Final = 20
 """Maximum number of schema errors that are stored per sample one by one."""
 
+_KEYS_NOT_ALLOWED: Final = ("additionalProperties", "unevaluatedProperties")
 _MAX_LISTED: Final = 1_000
 
 
@@ -79,14 +80,21 @@ def judge_validity(
     if not errors:
         return Validity(valid=True, literal=False, nulls=reader.n_nulls, tolerated=violations)
     paths = {error.path for error in errors}
+    # A key that is not allowed is an error of its object in the strict reading.
+    parents = {path.rpartition("/")[0] for path in paths}
     # The strict reading names the violated keyword; the tolerant one often only "anyOf".
-    remaining = tuple(violation for violation in violations if violation.path in paths)
+    remaining = tuple(
+        violation
+        for violation in violations
+        if violation.path in paths
+        or (violation.keyword in _KEYS_NOT_ALLOWED and violation.path in parents)
+    )
     return Validity(
         valid=False,
         literal=False,
         nulls=reader.n_nulls,
         errors=remaining or tuple(errors[:MAX_LISTED_VIOLATIONS]),
-        tolerated=tuple(violation for violation in violations if violation.path not in paths),
+        tolerated=tuple(violation for violation in violations if violation not in remaining),
     )
 
 
