@@ -18,6 +18,7 @@ Rule = Literal[
     "booleans",
     "types",
     "empty_text",
+    "accents",
     "placeholders",
     "near",
 ]
@@ -26,7 +27,7 @@ Rule = Literal[
 
 ALL_RULES: tuple[Rule, ...] = get_args(Rule)
 
-OPTIONAL_RULES: tuple[Rule, ...] = ("placeholders", "near")
+OPTIONAL_RULES: tuple[Rule, ...] = ("accents", "placeholders", "near")
 """Rules that are off by default, because they can accept a wrong value."""
 
 DEFAULT_RULES: tuple[Rule, ...] = tuple(rule for rule in ALL_RULES if rule not in OPTIONAL_RULES)

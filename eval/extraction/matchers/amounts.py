@@ -49,6 +49,8 @@ _SCALES: Final = {
     **dict.fromkeys(["billion", "billions", "bn", "mrd"], 10**9),
     **dict.fromkeys(["trillion", "trillions"], 10**12),
 }
+_MONEY_SCALES: Final = {"k": 10**3, "m": 10**6, "b": 10**9}
+"""Letters that are scales beside a currency only; "5 m" are metres."""
 _EXACT: Final = Context(prec=2 * MAX_AMOUNT_LENGTH)
 """Precision that loses no digit; the usual context rounds to 28."""
 _PERCENT: Final = frozenset(["%", "percent", "pct", "prozent"])
@@ -118,6 +120,8 @@ def parse_amount(text: str) -> Amount | None:
             currency = CURRENCIES[key]
         elif key in _SCALES and not unit:
             number = _EXACT.multiply(number, Decimal(_SCALES[key]))
+        elif key in _MONEY_SCALES and currency and not unit:
+            number = _EXACT.multiply(number, Decimal(_MONEY_SCALES[key]))
         elif key in _PERCENT and not percent:
             percent = True
         elif unit:

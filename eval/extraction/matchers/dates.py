@@ -48,6 +48,7 @@ _TIME = re.compile(
     r" ?([AaPp]\.?[Mm]\.?)? ?(Z|z|UTC|GMT|[+-]\d{2}:?\d{2})?$"
 )
 _YEAR_FIRST = re.compile(r"(\d{4})(?:[-/](\d{1,2})|[-/.](\d{1,2})[-/.](\d{1,2}))?")
+_CJK_DATE = re.compile(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월](?: ?(\d{1,2}) ?[日일])?")
 _COMPACT_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _MONTH_FIRST = re.compile(r"(\d{1,2})[-/](\d{4})")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})")
@@ -118,10 +119,10 @@ def parse_readings(text: str, order: str = "") -> tuple[Moment, ...]:
     """Parses a date or time; returns every moment that the text may stand for.
 
     Recognises ISO 8601, other notations with the year first, month and year (06/2013), day first
-    with points (5.6.2024), and month names in seven languages. Notations with slashes or hyphens
-    and the year last have two readings (05/06/2024), day first and month first, unless ``order``
-    decides (``day_first`` or ``month_first``), day and month are equal, or one is above 12. Years
-    of two digits are 1969 to 2068.
+    with points (5.6.2024), 2024年6月5日, and month names in seven languages. Notations with slashes
+    or hyphens and the year last have two readings (05/06/2024), day first and month first, unless
+    ``order`` decides (``day_first`` or ``month_first``), day and month are equal, or one is above
+    12. Years of two digits are 1969 to 2068.
     """
     if len(text) > MAX_DATE_LENGTH:
         return ()
@@ -196,9 +197,9 @@ def _parse_numeric_date(text: str, order: str) -> tuple[_Date, ...]:
         return (
             (int(match[1]), int(month) if month else None, int(match[4]) if match[4] else None),
         )
-    match = _COMPACT_DATE.fullmatch(text)
+    match = _COMPACT_DATE.fullmatch(text) or _CJK_DATE.fullmatch(text)
     if match is not None:
-        return ((int(match[1]), int(match[2]), int(match[3])),)
+        return ((int(match[1]), int(match[2]), int(match[3]) if match[3] else None),)
     match = _MONTH_FIRST.fullmatch(text)
     if match is not None:
         return ((int(match[2]), int(match[1]), None),)

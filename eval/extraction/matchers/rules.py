@@ -38,6 +38,7 @@ from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.spellings import (
     MAX_FOLDED_LENGTH,
     could_be_phone,
+    drop_accents,
     fold_punctuation,
     fold_typography,
     has_same_code,
@@ -202,6 +203,8 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         return "currencies"
     if first.bare == second.bare:
         return "punctuation"
+    if "accents" in rules and drop_accents(first.bare) == drop_accents(second.bare):
+        return "accents"
     if first.is_address or second.is_address:
         is_same = _is_same_address(first.folded, second.folded)
         if is_same and "identifiers" in rules:

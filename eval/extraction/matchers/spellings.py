@@ -75,6 +75,12 @@ def _fold_character(character: str) -> str:
     return character
 
 
+def drop_accents(text: str) -> str:
+    """Returns a text without the marks on its letters: "Müller" gives "Muller"."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(one for one in decomposed if not unicodedata.combining(one))
+
+
 def fold_punctuation(text: str) -> str:
     """Folds the punctuation of a text whose typography is folded; also brackets, ``&``, hyphens.
 

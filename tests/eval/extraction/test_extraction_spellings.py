@@ -120,6 +120,12 @@ def test_empty_text_and_placeholders() -> None:
     }
 
 
+def test_accents_count_unless_their_rule_is_on() -> None:
+    case = Case("Müller, Zoé", "Muller, Zoe", {"type": "string"})
+    assert not score_case(case).exact_match
+    assert score_case(case, Matching(rules=("accents",))).rules == {"accents": 1}
+
+
 def test_no_rule_applies_to_a_field_that_must_be_exact() -> None:
     for case in (TEN_HARMLESS[1], TEN_HARMLESS[2], TEN_HARMLESS[4], TEN_HARMLESS[7]):
         schema = {**case.schema, "x-match": "exact"}
