@@ -8,6 +8,11 @@ same one with cached validators, which the specification does not require. The t
 the best of several rounds, in one process on one core. Then ``--stream`` samples are scored as a
 stream in a separate process, whose peak memory is measured: each score is written as a line of
 JSON, and its counts stay in memory for resampling.
+
+    python benchmarks/bench_extraction_scoring.py --gold docubench --predictions docubench/results
+
+compares with ``omni-extract-bench`` instead (0.1.7 runs on every Python that Epoché does; it is no
+dependency, so install it first), on the same predictions in one run, the scorers taking turns.
 """
 
 from __future__ import annotations
@@ -76,6 +81,43 @@ def compare_scorers(count: int, rounds: int, wrong_share: float) -> None:
         print(f"  {name:34} {1 / sample_seconds:8,.0f} samples/s   {ratio:5.1f} x the time")
 
 
+def compare_with_omni(gold: str, predictions: list[str], rounds: int) -> None:
+    """Prints the speed of both scorers on the same predictions, which they score in turns."""
+    from omni_extract_bench import score as score_with_omni
+
+    from eval.extraction.samples.gold import load_gold
+    from eval.extraction.samples.prediction_files import SampleNames, expand_folders, read_system
+    from eval.extraction.view import read_extraction
+    from eval.harness.predictions.reader import PredictionFormat, parse_prediction_files
+
+    samples = load_gold(gold, predictions=[Path(text) for text in predictions]).samples
+    names = SampleNames(samples)
+    by_id = {sample.id: sample for sample in samples}
+    form = PredictionFormat(value="value", noun="sample", read_value=read_extraction)
+    files = parse_prediction_files(expand_folders(predictions, names))
+    pairs: Pairs = [
+        (by_id[reply.id], reply.value)
+        for file in files
+        for reply in read_system(file, names, form).predictions.replies
+        if reply.status == "ok"
+    ]
+    scorers: dict[str, Callable[[Sample, Any], object]] = {
+        "ours": score_sample,
+        "omni-extract-bench": lambda sample, predicted: score_with_omni(
+            predicted, sample.expected, sample.schema
+        ),
+    }
+    best_seconds = dict.fromkeys(scorers, float("inf"))
+    for _ in range(rounds):
+        for name, scorer in scorers.items():
+            best_seconds[name] = min(best_seconds[name], time_scorer(scorer, pairs) / len(pairs))
+    fields = sum(score_sample(*pair).score.tally.expected for pair in pairs) / len(pairs)
+    print(f"{len(pairs)} predictions of {len(files)} systems, {fields:.1f} fields expected")
+    for name, seconds in best_seconds.items():
+        ratio = seconds / best_seconds["ours"]
+        print(f"  {name:34} {1 / seconds:8,.0f} samples/s   {ratio:5.1f} x the time")
+
+
 def score_stream(count: int) -> None:
     """Scores a stream of samples, and prints the peak memory of this process."""
     tallies: list[Tally] = []
@@ -104,7 +146,12 @@ def main() -> None:
     parser.add_argument("--wrong", type=float, default=0.25)
     parser.add_argument("--stream", type=int, default=100_000)
     parser.add_argument("--only-stream", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--gold", help="compare with omni-extract-bench on this gold")
+    parser.add_argument("--predictions", action="append", default=[])
     flags = parser.parse_args()
+    if flags.gold:
+        compare_with_omni(flags.gold, flags.predictions, flags.rounds)
+        return
     if flags.only_stream:
         score_stream(flags.stream)
         return

@@ -1,8 +1,7 @@
 """Defines the report of structured extraction: every number of a run, by system (JSON format).
 
 Null means that a number is undefined, and ``why`` gives the reason; 0 is always a measured value.
-Formulas are in ``docs/reference/extraction.md``. Equal inputs give
-equal bytes.
+Formulas are in ``docs/reference/extraction.md``. Equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts
+from eval.extraction.schemas.violations import InvalidReason
+from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts, FieldRisk
+from eval.stats.estimates import BoxPlot as BoxPlot
 from eval.stats.estimates import Estimate as Estimate
 from eval.stats.estimates import IntervalMethod
 
@@ -19,12 +20,10 @@ SCHEMA = "epoche.extraction/1"
 
 Mode = Literal["strict", "partial", "lenient"]
 Average = Literal["micro", "macro", "weighted"]
-"""``micro``: over all fields of all samples pooled; ``macro``: the mean over samples; ``weighted``:
-the mean over samples, weighted by their number of expected fields."""
+"""``micro``: all fields pooled; ``macro``: mean over samples; ``weighted``: by expected fields."""
 
 Invalid = Literal["zero", "as_is"]
-"""How a reply that is invalid under its schema counts. ``zero``: all its fields count as wrong.
-``as_is``: its fields are scored as usual. In both cases a reply that is not JSON gets no credit."""
+"""``zero``: all fields of an invalid reply are wrong; ``as_is``: they are scored as usual."""
 
 Metric = Literal[
     "extraction_quality_score",
@@ -41,9 +40,21 @@ Metric = Literal[
     "field_precision_lenient",
     "field_recall_lenient",
     "field_f1_lenient",
+    "field_f1_literal",
+    "schema_validity_literal",
+    "exact_match_literal",
+    "field_accuracy",
+    "right_rate",
+    "wrong_rate",
+    "left_out_rate",
+    "invented_rate",
+    "forbidden_null_rate",
     "type_accuracy",
     "hallucination_rate",
     "fabricated_value_rate",
+    "not_found_literally_rate",
+    "quote_precision",
+    "quote_recall",
     "omission_rate",
     "latency_mean_s",
     "latency_p50_s",
@@ -65,8 +76,7 @@ Metric = Literal[
     "value_variance",
     "expected_calibration_error",
 ]
-"""Every scalar metric by its name in ``metrics``. Rates are shares in [0, 1], latencies are in
-seconds. Metrics with three averages are given by the plan's average (micro by default)."""
+"""Every scalar metric by its name in ``metrics``; those with three averages by the plan's."""
 
 Dimension = Literal["type", "depth", "name", "required", "complexity", "domain", "language"]
 """What numbers are broken down by. The first four group fields, the last three group samples."""
@@ -78,15 +88,22 @@ Level = Literal["minimum", "target", "excellence"]
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of one system's rows by outcome. The last four add up to ``rows``."""
+    """Counts of one system's rows by outcome. The last five add up to ``rows``."""
 
     rows: int
     scored: int
-    """All rows except failed calls; accuracy is measured over these."""
+    """All rows except failed calls."""
     ok: int
     invalid: int
     unparsable: int
     error: int
+    nulls: int = 0
+    """Valid but for nulls where the schema allows none."""
+
+    @property
+    def valid(self) -> int:
+        """Valid replies, with or without such nulls."""
+        return self.ok + self.nulls
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,18 +176,6 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     hallucination rate. For groups of samples also score, validity and exact match."""
     box: BoxPlot | None = None
     """Box plot of the samples' partial F1; only for dimensions that group samples."""
-
-
-class BoxPlot(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of a box plot. Quartiles are observed values (type 1 of Hyndman & Fan)."""
-
-    n: int
-    low: float
-    q1: float
-    median: float
-    q3: float
-    high: float
-    mean: float
 
 
 class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
@@ -344,6 +349,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """All of one system's numbers."""
 
     outcomes: Outcomes
+    invalid_reasons: tuple[InvalidReason, ...]
+    """Why replies are invalid: first by keyword, then by keyword and field."""
     metrics: dict[str, Estimate]
     """``Metric`` → value, over all samples."""
     averages: dict[str, dict[Average, Estimate]]
@@ -360,6 +367,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """Type, depth, required or name → key → share of its expected fields that were missed."""
     type_confusion: dict[str, dict[str, int]]
     """Expected type → extracted type → count."""
+    rules: dict[str, int] = {}
+    """Rule → number of fields that are right by it, not in the strict reading."""
     errors: Errors
     similarities: dict[str, ScoreDistribution]
     """``token_overlap_f1``, ``levenshtein_similarity``, ``containment_score``."""
@@ -373,6 +382,8 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     confidences: ConfidenceCounts
     calibration: CalibrationReport | None = None
     """Calibration of confidences; an exact match counts as right. Null if no reply has one."""
+    field_risks: dict[str, FieldRisk] = {}
+    """Path of a field → risk against coverage."""
     consistency: Consistency | None = None
     """Null without repeats."""
     grades: tuple[Grade, ...]

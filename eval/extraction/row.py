@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from eval.extraction.verdicts.quotes import Grounding
 from eval.extraction.verdicts.sample_score import SampleScore
 from eval.model.usage import Usage
 from kg.base.files import iter_decoded_lines
@@ -15,9 +16,10 @@ from kg.base.files import iter_decoded_lines
 ROWS = "rows.jsonl"
 """Name of the rows file in a run's folder."""
 
-Outcome = Literal["OK", "INVALID", "UNPARSABLE", "ERROR"]
+Outcome = Literal["OK", "INVALID", "UNPARSABLE", "ERROR", "NULLS"]
 """``INVALID``: JSON that is not valid under the schema. ``UNPARSABLE``: a reply that is not JSON,
-refusals included. ``ERROR``: the call failed; it is never treated as an empty extraction."""
+refusals included. ``ERROR``: the call failed; it is never treated as an empty extraction.
+``NULLS``: valid but for nulls where the schema allows none, which count as fields left out."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -64,6 +66,8 @@ class ExtractionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Characters of the whole prompt."""
     output_chars: int = 0
     """Characters of the reply."""
+    grounding: Grounding | None = None
+    """Counts of quotes; null if neither the reply nor the gold has any, or the call failed."""
     score: SampleScore
     """Score of the extraction; for a failed call it only counts the expected fields."""
 

@@ -7,7 +7,9 @@ from eval.extraction.row import OUTCOMES, ExtractionRow, Outcome
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.quotes import QUOTES, check_quotes, iter_value_quotes, read_quotes
 from eval.harness.grid import RowKey
+from eval.harness.predictions.reader import CONFIDENCES
 from eval.harness.reply import Reply, Vote
 
 _MAX_SHOWN_ERRORS = 3
@@ -29,8 +31,17 @@ def build_row(sample: Sample, reply: Reply, matching: Matching) -> ExtractionRow
         matching: how fields are compared.
     """
     parsed = reply.status == "ok"
-    score = score_sample(sample, reply.value, matching, parsed=parsed).score
-    outcome: Outcome = "OK" if score.valid else "INVALID"
+    grounding = None
+    if parsed:
+        grounding = check_quotes(
+            sample.text,
+            [*read_quotes(sample.meta.get(QUOTES)), *iter_value_quotes(sample.expected)],
+            [*read_quotes(reply.parts.get(QUOTES)), *iter_value_quotes(reply.value)],
+        )
+    score = score_sample(
+        sample, reply.value, matching, parsed=parsed, confidences=reply.parts.get(CONFIDENCES)
+    ).score
+    outcome: Outcome = "INVALID" if not score.valid else "NULLS" if score.nulls else "OK"
     if not parsed:
         outcome = "ERROR" if reply.status == "error" else "UNPARSABLE"
     problem = reply.problem
@@ -56,6 +67,7 @@ def build_row(sample: Sample, reply: Reply, matching: Matching) -> ExtractionRow
         timed_out=reply.timed_out,
         input_chars=reply.input_chars,
         output_chars=reply.output_chars,
+        grounding=grounding,
         score=score,
     )
 

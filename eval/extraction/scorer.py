@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -18,10 +20,14 @@ import msgspec
 from eval.extraction.matchers.match_result import Similarity
 from eval.extraction.matchers.schema_nodes import SchemaPlan, get_schema_plan
 from eval.extraction.record import Mode
-from eval.extraction.samples.sample import Sample
+from eval.extraction.samples.sample import MARKS, Sample
+from eval.extraction.schemas.schema_validator import Violation
+from eval.extraction.schemas.violations import group_violations
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.extraction.verdicts.alignment import Alignment, align_values
+from eval.extraction.verdicts.field_confidence import assign_confidences
 from eval.extraction.verdicts.field_judge import FieldJudge
+from eval.extraction.verdicts.hallucination import count_found_values
 from eval.extraction.verdicts.sample_score import (
     CATEGORIES,
     ERROR_PATTERNS,
@@ -32,6 +38,12 @@ from eval.extraction.verdicts.sample_score import (
     SampleScore,
     ScoredSample,
     Tally,
+)
+from eval.extraction.verdicts.validity import (
+    INVALID,
+    MAX_SCHEMA_ERRORS,
+    Validity,
+    judge_validity,
 )
 
 __all__ = [
@@ -48,15 +60,17 @@ __all__ = [
     "score_sample",
 ]
 
-MAX_SCHEMA_ERRORS: Final = 20
-"""Maximum number of schema errors that are stored per sample."""
-
 _COLUMN_BITS: Final = 32
 """Bits per column of a packed tally; a sample has far fewer than 2 ** 32 fields."""
 
 
 def score_sample(
-    sample: Sample, predicted: Any, matching: Matching = DEFAULT_MATCHING, *, parsed: bool = True
+    sample: Sample,
+    predicted: Any,
+    matching: Matching = DEFAULT_MATCHING,
+    *,
+    parsed: bool = True,
+    confidences: Any = None,
 ) -> ScoredSample:
     """Scores one extraction.
 
@@ -65,6 +79,7 @@ def score_sample(
         predicted: the extraction as parsed JSON; ignored if ``parsed`` is false.
         matching: when two values count as the same.
         parsed: whether the reply was JSON; if not, every expected field is missed.
+        confidences: the confidences of the fields, in the shape of the extraction, if known.
 
     Raises:
         SchemaError: the sample's schema cannot be used.
@@ -73,13 +88,17 @@ def score_sample(
     plan = get_schema_plan(sample.schema)
     if not parsed:
         predicted = None
-    # One call answers both "is it valid" and "why not"; checking validity first would cost as much.
-    violations = plan.validator.list_errors(predicted, MAX_SCHEMA_ERRORS) if parsed else ()
-    valid = parsed and not violations
     alignment = align_values(plan.root, sample.expected, predicted, matching)
-    fields = FieldJudge(sample.text, matching, valid=valid).judge_fields(alignment.entries)
-    errors = tuple(sorted(map(str, violations)))
-    score = _count_fields(sample, plan, alignment, fields, matching, (parsed, valid), errors)
+    validity = INVALID
+    if parsed:
+        entries = alignment.entries
+        validity = judge_validity(plan, sample.expected, predicted, entries, matching)
+    judge = FieldJudge(sample.text, matching, valid=validity.valid, literal=validity.literal)
+    fields = judge.judge_fields(alignment.entries)
+    score = _count_fields(sample, plan, alignment, fields, matching, validity, parsed=parsed)
+    if parsed and confidences is not None:
+        by_field = assign_confidences(plan.root, predicted, confidences, alignment, fields)
+        score = msgspec.structs.replace(score, field_confidences=by_field)
     return ScoredSample(score, fields)
 
 
@@ -89,8 +108,9 @@ def _count_fields(
     alignment: Alignment,
     fields: tuple[FieldMatch, ...],
     matching: Matching,
-    status: tuple[bool, bool],
-    schema_errors: tuple[str, ...],
+    validity: Validity,
+    *,
+    parsed: bool,
 ) -> SampleScore:
     """Counts a sample's fields in every breakdown.
 
@@ -100,8 +120,8 @@ def _count_fields(
         alignment: its aligned fields.
         fields: the verdicts on these fields, in the same order.
         matching: when two values count as the same.
-        status: whether the reply was JSON, and whether it is valid under the schema.
-        schema_errors: the schema errors of the reply.
+        validity: whether the reply is valid under the schema.
+        parsed: whether the reply was JSON.
 
     Returns:
         The sufficient statistics that every metric of the sample is computed from.
@@ -114,10 +134,11 @@ def _count_fields(
     errors: dict[str, int] = {}
     error_fields: dict[str, int] = {}
     hallucinations = [0, 0, 0, 0, 0]
-    n_full_scores = n_identical = 0
+    rules: dict[str, int] = {}
+    n_full_scores = n_identical = n_ambiguous = 0
     scores: list[float] = []
     similarities: list[Similarity] = []
-    all_strict = True
+    all_strict = all_literal = True
     for field, entry in zip(fields, alignment.entries, strict=True):
         # Tallies are packed into one integer each, which makes adding them fast.
         packed_tally = _pack_field(field, matching)
@@ -149,7 +170,20 @@ def _count_fields(
             error_fields[key] = error_fields.get(key, 0) + 1
         hallucinations[field.hallucination] += 1
         all_strict = all_strict and field.strict
-    parsed, valid = status
+        all_literal = all_literal and field.literal
+        n_ambiguous += field.ambiguous_date
+        if field.rule:
+            rules[field.rule] = rules.get(field.rule, 0) + 1
+    packed_absence = _PACKED_LEFT_OUT if parsed else _PACKED_ABSENT
+    for node, count in Counter(alignment.left_out).items():
+        packed_tally = count * packed_absence
+        packed_total += packed_tally
+        type_name = _TYPE_FAMILIES[node.types[0] if node.types else "null"]
+        by_type[type_name] = by_type.get(type_name, 0) + packed_tally
+        by_depth[node.depth] = by_depth.get(node.depth, 0) + packed_tally
+        by_name[node.path] = by_name.get(node.path, 0) + packed_tally
+        if node.required:
+            packed_required += packed_tally
     packed_by_requirement = {
         "required": packed_required,
         "optional": packed_total - packed_required,
@@ -157,14 +191,20 @@ def _count_fields(
     by_required = {
         requirement: packed for requirement, packed in packed_by_requirement.items() if packed
     }
+    searched, not_found = count_found_values(sample.text, alignment.entries)
     token_f1s, levenshteins, containments = (
         zip(*similarities, strict=True) if similarities else ((), (), ())
     )
     return SampleScore(
         id=sample.id,
         parsed=parsed,
-        valid=valid,
-        exact_match=valid and all_strict and alignment.in_order,
+        valid=validity.valid,
+        exact_match=validity.valid and all_strict and alignment.in_order,
+        valid_literal=validity.literal,
+        exact_match_literal=validity.literal and all_literal and alignment.literal,
+        nulls=validity.nulls,
+        rules=dict(sorted(rules.items())),
+        ambiguous_dates=n_ambiguous,
         tally=_unpack_tally(packed_total),
         by={
             "type": _unpack_tallies(by_type),
@@ -175,7 +215,12 @@ def _count_fields(
         complexity=plan.complexity,
         domain=sample.domain,
         language=sample.language,
-        schema_errors=schema_errors,
+        schema_errors=_describe_violations(validity.errors),
+        tolerated=_describe_violations(validity.tolerated),
+        violations=group_violations(validity.errors),
+        searched=searched,
+        not_found=not_found,
+        unchecked="schema" in sample.meta.get(MARKS, ()),
         hallucinations=(
             hallucinations[1],
             hallucinations[2],
@@ -199,6 +244,10 @@ def _count_fields(
         text_characters=len(sample.text),
         bounded=alignment.bounded,
     )
+
+
+def _describe_violations(violations: Iterable[Violation]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, islice(violations, MAX_SCHEMA_ERRORS))))
 
 
 _IDENTICAL: Final = (1.0, 1.0, 1.0)
@@ -231,7 +280,9 @@ def _count_hundredths(values: Sequence[float], n_ones: int) -> dict[int, int]:
 
 
 @cache
-def _pack_tally(category: Category, strict: bool, lenient: bool, type_right: bool | None) -> int:
+def _pack_tally(
+    category: Category, strict: bool, lenient: bool, type_right: bool | None, literal: bool
+) -> int:
     is_paired = category not in ("missed", "spurious")
     exact, partial = category == "exact", category == "partial"
     counts = Tally(
@@ -245,15 +296,26 @@ def _pack_tally(category: Category, strict: bool, lenient: bool, type_right: boo
         spurious=category == "spurious",
         type_right=type_right is True,
         type_total=type_right is not None,
+        literal=literal,
+        right=exact,
+        absent=category == "spurious",
     )
+    return _pack_counts(counts)
+
+
+def _pack_counts(counts: Tally) -> int:
     columns = msgspec.structs.astuple(counts)
     return sum(int(count) << (_COLUMN_BITS * column) for column, count in enumerate(columns))
+
+
+_PACKED_LEFT_OUT: Final = _pack_counts(Tally(left_out=1, absent=1))
+_PACKED_ABSENT: Final = _pack_counts(Tally(absent=1))
 
 
 def _pack_field(field: FieldMatch, matching: Matching) -> int:
     """Returns the packed tally of one field."""
     is_lenient = field.score is not None and field.score >= matching.lenient
-    return _pack_tally(field.category, field.strict, is_lenient, field.type_right)
+    return _pack_tally(field.category, field.strict, is_lenient, field.type_right, field.literal)
 
 
 @lru_cache(maxsize=65_536)

@@ -20,6 +20,12 @@ HEADLINE_METRICS: Final = (
 """The metrics that are printed by default: the specification's five (4.5.1)."""
 
 
+MAX_PRINTED_REASONS: Final = 3
+"""Maximum number of lines on why replies are invalid that are printed per system."""
+_MAX_PRINTED_FIELDS = 3
+_MAX_SUMMARY_REASONS = 20
+
+
 def select_metrics(enabled: Sequence[str]) -> tuple[str, ...]:
     """Returns the metrics to print: the score and those that ``metrics.enabled`` names."""
     if not enabled:
@@ -39,7 +45,7 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
     for name, system in report.systems.items():
         outcomes = system.outcomes
         yield (
-            f"{clean_text(name, 80)}: {outcomes.rows} rows, {outcomes.ok} valid, "
+            f"{clean_text(name, 80)}: {outcomes.rows} rows, {outcomes.valid} valid, "
             f"{outcomes.invalid} invalid, {outcomes.unparsable} not JSON, {outcomes.error} failed "
             "calls"
         )
@@ -48,8 +54,37 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
                 f"  {metric:<{width}}  "
                 f"{_format_value(system.metrics.get(metric), report.confidence)}"
             )
+        yield from list_invalid_reasons(system, MAX_PRINTED_REASONS)
         if system.quality.interpretation:
             yield f"  {system.quality.interpretation}: {system.quality.meaning}"
+
+
+def list_invalid_reasons(system: SystemReport, max_reasons: int) -> Iterator[str]:
+    """Yields a line for each keyword that makes replies invalid, with the fields it costs most."""
+    keywords = [reason for reason in system.invalid_reasons if reason.field is None]
+    for reason in keywords[:max_reasons]:
+        fields = [
+            f"{one.field or 'the whole reply'} {one.replies}"
+            for one in system.invalid_reasons
+            if one.field is not None and one.keyword == reason.keyword
+        ]
+        more = ", …" if len(fields) > _MAX_PRINTED_FIELDS else ""
+        replies = "1 reply" if reason.replies == 1 else f"{reason.replies:,} replies"
+        gain = (
+            f"alone in {reason.mended}: mended, validity {format_gain(reason.validity_gain)}, "
+            f"score {format_gain(reason.score_gain)}"
+            if reason.mended
+            else "never alone"
+        )
+        yield (
+            f"  invalid for {clean_text(reason.keyword, 60)} in {replies}, {gain}; "
+            f"{', '.join(fields[:_MAX_PRINTED_FIELDS])}{more}"
+        )
+
+
+def format_gain(gain: float | None) -> str:
+    """Formats what mending a reason would gain."""
+    return "unknown" if gain is None else f"+{gain:.3f}"
 
 
 def render_summary(manifest: ExtractionManifest, report: ExtractionReport) -> str:
@@ -68,6 +103,16 @@ def _summary_lines(manifest: ExtractionManifest, report: ExtractionReport) -> It
         yield f"All metrics of {clean_text(name, 80)}"
         for metric, value in system.metrics.items():
             yield f"  {metric:<32}  {_format_value(value, report.confidence)}"
+        if system.invalid_reasons:
+            yield "  Why replies are invalid"
+            for reason in system.invalid_reasons[:_MAX_SUMMARY_REASONS]:
+                where = "any field" if reason.field is None else reason.field or "the whole reply"
+                yield (
+                    f"    {clean_text(reason.keyword, 60)} at {clean_text(where, 120)}: "
+                    f"{reason.replies} replies, {reason.violations} times; alone in "
+                    f"{reason.mended}: validity {format_gain(reason.validity_gain)}, score "
+                    f"{format_gain(reason.score_gain)}; e.g. {clean_text(reason.example, 200)}"
+                )
         yield from _recommendation_lines(system)
     yield ""
     yield from (f"Note: {note}" for note in report.notes)

@@ -83,6 +83,23 @@ class BrierParts(msgspec.Struct, frozen=True, kw_only=True):
     """Contribution of the dispersion of confidences within bins."""
 
 
+class FieldRisk(msgspec.Struct, frozen=True, kw_only=True):
+    """How well confidences tell right decisions on a field from wrong ones."""
+
+    n: int
+    """Number of decisions with a confidence: a value, or none."""
+    wrong: int
+    aurc: MetricValue
+    """Area under the risk–coverage curve."""
+    aurc_best: float
+    """The area if every right decision had a higher confidence than every wrong one."""
+    aurc_random: float
+    """The expected area if confidence said nothing: the share of wrong decisions."""
+    curve: tuple[tuple[float, float], ...]
+    """At most twenty pairs of coverage and risk: the share of decisions of at least some
+    confidence, and the share of wrong ones among them."""
+
+
 class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
     """Calibration: agreement of confidence and accuracy, over the replies with a confidence.
 

@@ -168,3 +168,15 @@ def _snap_to_values(replicates: Floats, values: Floats) -> Floats:
     """Replaces replicates that differ from the value by rounding errors only with the value."""
     is_same = np.abs(replicates - values) <= _ROUNDING * np.maximum(1.0, np.abs(values))
     return np.where(is_same, values, replicates)
+
+
+class BoxPlot(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of a box plot. Quartiles are observed values (type 1 of Hyndman & Fan)."""
+
+    n: int
+    low: float
+    q1: float
+    median: float
+    q3: float
+    high: float
+    mean: float

@@ -314,7 +314,8 @@ def test_numeric_text_is_distinguished_from_a_number(tmp_path: Path) -> None:
     ).rows[0]
     lines = {line.cells[0]: line for line in find_compared_fields(sample_row, 0).lines}
     assert lines["n"].cells[1:] == ("12", '"12"')
-    assert (lines["n"].verdict, lines["n"].look) == ("✗ wrong type", "wrong")
+    # The rule "types" accepts it, and the line says so.
+    assert (lines["n"].verdict, lines["n"].look) == ("✓ same (types)", "right")
     assert (lines["t"].verdict[0], lines["t"].look, lines["t"].cells[2]) == ("○", "none", "–")
     assert (lines["extra"].verdict[0], lines["extra"].cells[1]) == ("+", "–")
 

@@ -28,8 +28,8 @@ _FAMILIES = {
 """Family of errors → its name, and its colour."""
 
 _SEVERITIES = {
-    "critical": ("wrong", "✗", "critical: made up"),
-    "moderate": ("held", "○", "moderate: in the text, under a wrong name"),
+    "critical": ("wrong", "✗", "critical: invented"),
+    "moderate": ("held", "○", "moderate: nothing expected, value in the text"),
     "minor": ("none", "+", "minor: array elements too many"),
 }
 
@@ -104,8 +104,9 @@ def build_severity_bars(run: RunData) -> Figure | None:
         return None
     return Figure(
         "Hallucinations by severity",
-        "✗ critical: made up; ○ moderate: in the text, under a wrong name; + minor: array "
-        "elements too many. Shares of a system's hallucinations; the table below has counts.",
+        "✗ critical: invented; ○ moderate: nothing expected, but the value is in the text; "
+        "+ minor: array elements too many. Shares of a system's hallucinations; the table below "
+        "has counts.",
         OutcomeBars(rows),
         "One bar per system. The counts are in a table below.",
     )

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from eval.blocks.blocks import Cell, Column, Table, TableRow
-from eval.blocks.text_format import UNDEFINED_TEXT, format_percent
+from eval.blocks.text_format import UNDEFINED_TEXT, format_name, format_percent
 from eval.extraction.blocks.error_charts import MAX_OMISSIONS
-from eval.extraction.blocks.metric_texts import make_value_cell
+from eval.extraction.blocks.metric_texts import describe_metric, make_value_cell
 from eval.extraction.blocks.run_data import RunData
 from eval.extraction.record import Dimension
+from eval.extraction.summary import format_gain
 
+MAX_KEYWORDS = 4
+"""Maximum number of keywords for which the table of invalid replies has a row over all fields."""
+MAX_FIELDS = 6
+"""Maximum number of its rows on single fields, per system."""
 _HALLUCINATIONS = {
-    "1": "1 · name and value made up",
-    "2": "2 · known name, made-up value",
-    "3": "3 · in the text, under a wrong name",
+    "1": "1 · nothing expected, value not in the text",
+    "2": "2 · wrong value, not in the text (no hallucination)",
+    "3": "3 · nothing expected, value in the text",
     "4": "4 · array elements beyond those expected",
 }
 _PATTERNS = {
-    "wrong_value": "another value than expected, found in the text",
+    "wrong_value": "another value than expected",
     "missing_value": "expected, and not extracted",
-    "hallucinated_value": "a value that is nowhere in the text",
+    "hallucinated_value": "nothing expected, and a value that is nowhere in the text",
     "partial_value": "near what was expected",
     "wrong_type": "of another JSON type",
     "type_coercion_failed": "words where a typed value or nothing was due",
@@ -55,6 +60,45 @@ def build_patterns_table(run: RunData) -> Table:
         "Errors by kind",
         "A field that is wrong has one kind, so shares add up to 1; a field moved elsewhere is "
         "two, one missed and one too many.",
+        columns,
+        tuple(rows),
+    )
+
+
+def build_invalid_reasons_table(run: RunData) -> Table | None:
+    """Builds the table of why replies are invalid, and what mending each reason would gain."""
+    rows = []
+    for name, system in run.systems:
+        by_keyword = [reason for reason in system.invalid_reasons if reason.field is None]
+        by_field = [reason for reason in system.invalid_reasons if reason.field is not None]
+        for reason in (*by_keyword[:MAX_KEYWORDS], *by_field[:MAX_FIELDS]):
+            where = "any field" if reason.field is None else reason.field or "the whole reply"
+            rows.append(
+                TableRow(
+                    f"{reason.keyword} · {where}",
+                    (
+                        Cell(f"{reason.replies:,}", (f"{reason.violations:,} times",)),
+                        Cell(f"{reason.mended:,}"),
+                        Cell(format_gain(reason.validity_gain)),
+                        Cell(format_gain(reason.score_gain)),
+                    ),
+                    reason.example,
+                    format_name(name),
+                )
+            )
+    if not rows:
+        return None
+    columns = (
+        Column("Keyword and field", numeric=False),
+        Column("replies", "invalid for it"),
+        Column("only for it", "valid if mended"),
+        Column("validity", "gained", "By how much schema validity would rise if it were mended"),
+        Column("score", "gained", "By how much the quality score would rise, values as they are"),
+    )
+    return Table(
+        "Why replies are invalid",
+        "By the violated keyword of the schema, for all fields and for the fields that cost most. "
+        "A reply becomes valid only if all that is wrong with it is mended. Below: an example.",
         columns,
         tuple(rows),
     )
@@ -118,15 +162,14 @@ def build_hallucinations_table(run: RunData) -> Table:
         for _, system in run.systems
     ]
     rows.append(TableRow("hallucination rate", tuple(totals), group="Rate"))
-    made_up = [
-        make_value_cell("fabricated_value_rate", system.metrics.get("fabricated_value_rate"))
-        for _, system in run.systems
-    ]
-    rows.append(TableRow("made-up values", tuple(made_up), "type 2 alone", group="Rate"))
+    for key in ("fabricated_value_rate", "not_found_literally_rate"):
+        cells = [make_value_cell(key, system.metrics.get(key)) for _, system in run.systems]
+        rows.append(TableRow(describe_metric(key).full_name, tuple(cells), group="Rate"))
     return Table(
         "Hallucinations",
-        "The rate counts fields that nobody expected; made-up values of expected fields (type 2) "
-        "are beside it.",
+        "The rate counts values of fields for which nothing was expected. A value that is not in "
+        "the text literally is not thereby invented: that share is given apart. Without texts, "
+        "only the rate and type 4 are known.",
         columns,
         tuple(rows),
     )

@@ -13,9 +13,12 @@ Unit = Literal["score", "percent", "seconds", "rate", "dollars"]
 
 _PERCENT = (
     *("schema_validity", "exact_match", "exact_match_of_valid", "type_accuracy"),
-    *("hallucination_rate", "fabricated_value_rate", "omission_rate", "success_rate"),
+    *("hallucination_rate", "fabricated_value_rate", "not_found_literally_rate"),
+    *("omission_rate", "success_rate", "quote_precision", "quote_recall"),
     *("parse_failure_rate", "schema_failure_rate", "timeout_rate", "retry_rate"),
-    "exact_match_consistency",
+    *("exact_match_consistency", "schema_validity_literal", "exact_match_literal"),
+    *("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate"),
+    "forbidden_null_rate",
 )
 
 TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -30,7 +33,13 @@ TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *("field_f1_lenient", "type_accuracy"),
         ),
     ),
-    ("3 · Diagnosis", ("hallucination_rate", "fabricated_value_rate", "omission_rate")),
+    (
+        "3 · Diagnosis",
+        (
+            *("hallucination_rate", "fabricated_value_rate", "omission_rate"),
+            *("not_found_literally_rate", "quote_precision", "quote_recall"),
+        ),
+    ),
     (
         "4 · Performance",
         (
@@ -55,6 +64,17 @@ TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *("field_precision_lenient", "field_recall_lenient"),
         ),
     ),
+    (
+        "Outcomes of fields",
+        ("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate"),
+    ),
+    (
+        "Strict reading",
+        (
+            *("schema_validity_literal", "exact_match_literal", "field_f1_literal"),
+            "forbidden_null_rate",
+        ),
+    ),
 )
 """The specification's tiers and further metrics: every scalar metric once."""
 
@@ -69,10 +89,12 @@ METRICS: dict[str, MetricDescription] = {
         "EQS, micro", "EQS of the micro parts", "The same formula of rates over all fields."
     ),
     "schema_validity": MetricDescription(
-        "validity", "Schema validity", "Replies that are JSON and a valid instance of the schema."
+        "validity",
+        "Schema validity",
+        "Replies that are JSON and valid under the schema; nulls count as fields left out.",
     ),
     "exact_match": MetricDescription(
-        "exact", "Exact match", "Samples of which every field equals what was expected."
+        "exact", "Exact match", "Samples of which every field is right, and none more."
     ),
     "exact_match_of_valid": MetricDescription(
         "exact of valid", "Exact match of valid replies", "The same share, of valid replies only."
@@ -83,7 +105,7 @@ METRICS: dict[str, MetricDescription] = {
         "Precision and recall over fields; a near match counts half.",
     ),
     "field_f1_strict": MetricDescription(
-        "F1 strict", "Field F1 (strict)", "Only equal fields count."
+        "F1 strict", "Field F1 (strict)", "Only right values count."
     ),
     "field_f1_lenient": MetricDescription(
         "F1 lenient", "Field F1 (lenient)", "A match that is not far off counts whole."
@@ -95,12 +117,62 @@ METRICS: dict[str, MetricDescription] = {
         "hallucination", "Hallucination rate", "Extracted fields that nobody expected."
     ),
     "fabricated_value_rate": MetricDescription(
-        "made up",
-        "Made-up values",
-        "Extracted fields of a known name whose value is nowhere in the text.",
+        "wrong, not literal",
+        "Wrong and not in the text",
+        "Extracted fields that are wrong or that nobody expected, and whose value is not in the "
+        "text literally: at most these are made up.",
+    ),
+    "not_found_literally_rate": MetricDescription(
+        "not literal",
+        "Not found literally",
+        "Extracted values, right ones too, that are not in the text as they are; they may be "
+        "derived from it, so this is no hallucination.",
+    ),
+    "quote_precision": MetricDescription(
+        "quotes found", "Quotes in the text", "Quotes of replies that are in the text literally."
+    ),
+    "quote_recall": MetricDescription(
+        "gold quoted",
+        "Gold quotes covered",
+        "Fields with a gold quote of which the reply quotes the same words, or more.",
     ),
     "omission_rate": MetricDescription(
         "omission", "Omission rate", "Expected fields that were not extracted."
+    ),
+    "field_accuracy": MetricDescription(
+        "accuracy",
+        "Field accuracy",
+        "Right values per field that either side has, also in invalid replies.",
+    ),
+    "right_rate": MetricDescription(
+        "right", "Right values", "Expected fields that have the right value."
+    ),
+    "wrong_rate": MetricDescription(
+        "wrong", "Wrong values", "Expected fields that have another value."
+    ),
+    "left_out_rate": MetricDescription(
+        "left out",
+        "Rightly left out",
+        "Fields without an expected value for which the reply has none either.",
+    ),
+    "invented_rate": MetricDescription(
+        "invented", "Invented values", "Fields without an expected value that the reply fills."
+    ),
+    "forbidden_null_rate": MetricDescription(
+        "nulls",
+        "Nulls where none are allowed",
+        "Replies with such a null, which counts as a field left out.",
+    ),
+    "schema_validity_literal": MetricDescription(
+        "validity, strict",
+        "Schema validity (strict reading)",
+        "Replies without any violation of the schema, nulls included.",
+    ),
+    "exact_match_literal": MetricDescription(
+        "exact, strict", "Exact match (strict reading)", "The same without any rule."
+    ),
+    "field_f1_literal": MetricDescription(
+        "F1 literal", "Field F1 (strict reading)", "Only fields that are equal without any rule."
     ),
     "latency_mean_s": MetricDescription("mean", "Mean latency", "Seconds a call took."),
     "latency_p50_s": MetricDescription(

@@ -100,7 +100,10 @@ def _list_edge_cases(samples: Sequence[SampleSummary]) -> Iterable[tuple[str, st
         ("a call failed", lambda sample: _count_outcome(sample, "ERROR")),
         ("no JSON came", lambda sample: _count_outcome(sample, "UNPARSABLE")),
         ("invalid output", lambda sample: _count_outcome(sample, "INVALID")),
-        ("most made up", lambda sample: max(sum(row.hallucinations[:2]) for row in sample.rows)),
+        (
+            "most wrong values not in the text",
+            lambda sample: max(sum(row.hallucinations[:2]) for row in sample.rows),
+        ),
         ("most missed", lambda sample: max(row.missed for row in sample.rows)),
         ("most too many", lambda sample: max(row.spurious for row in sample.rows)),
         ("slowest", lambda sample: max((row.latency_s or 0.0) for row in sample.rows)),

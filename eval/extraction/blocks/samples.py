@@ -55,7 +55,7 @@ MARKS = (
 
 def get_mark_key(row: ExtractionRow) -> str:
     """Returns the key of a row's mark."""
-    if row.outcome != "OK":
+    if row.outcome not in ("OK", "NULLS"):
         return row.outcome.lower()
     if row.score.exact_match:
         return "exact"
@@ -209,7 +209,9 @@ def describe_verdict(field: FieldMatch) -> tuple[str, Look]:
     """Returns the verdict of a field, with its sign, and its colour."""
     kind = field.error.replace("_", " ")
     if field.category == "exact":
-        return ("✓ equal", "right") if field.strict else ("✓ near enough", "right")
+        if not field.strict:
+            return "✓ near enough", "right"
+        return f"✓ same ({field.rule})" if field.rule else "✓ equal", "right"
     if field.category == "partial":
         return f"~ {kind or 'partial'} ({format_number(field.score, 2)})", "held"
     if field.category == "missed":

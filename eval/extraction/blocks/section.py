@@ -26,6 +26,7 @@ from eval.extraction.blocks import (
     call_tables,
     error_charts,
     error_tables,
+    outcome_tables,
     quality_charts,
     sample_charts,
     tables,
@@ -135,6 +136,9 @@ def _build_summary(run: RunData) -> Iterator[Block]:
     fact = f"Evaluated {run.date} on {run.dataset}, {run.report.n_samples:,} samples."
     yield Paragraphs((fact,), "note")
     yield tables.build_grades_table(run)
+    reasons = error_tables.build_invalid_reasons_table(run)
+    if reasons is not None:
+        yield reasons
     for name, system in run.systems:
         advice = system.recommendation
         points = (
@@ -158,7 +162,9 @@ def _build_summary(run: RunData) -> Iterator[Block]:
 
 def _build_metrics(run: RunData) -> Iterator[Block]:
     yield tables.build_headline_table(run)
+    yield outcome_tables.build_outcomes_table(run)
     yield tables.build_components_table(run)
+    yield outcome_tables.build_readings_table(run)
     other = tables.build_other_policy_table(run)
     if other:
         yield other
@@ -177,6 +183,8 @@ def _build_accuracy(run: RunData) -> Iterator[Block]:
     yield tables.build_distribution_table(run)
     yield from _fold_tables(
         [
+            outcome_tables.build_field_outcomes_table(run),
+            outcome_tables.build_rules_table(run),
             tables.build_similarities_table(run),
             *(
                 tables.build_breakdown_table(run, dimension)
@@ -261,6 +269,9 @@ def _build_confidence(run: RunData) -> Iterator[Block]:
         )
         if figures:
             yield Figures(figures, "small")
+    risks = outcome_tables.build_field_risks_table(run)
+    if risks:
+        yield Fold(risks.title, (risks,))
     consistency = call_tables.build_consistency_table(run)
     if consistency:
         yield consistency

@@ -142,9 +142,9 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Hallucination",
-        "An extracted field that nobody expected. Critical: made up, the value of an expected "
-        "field too (type 2, which the rate leaves out); moderate: its value is in the text, "
-        "under another name; minor: one element of a list too many.",
+        "A value for a field for which nothing was expected. Critical: it is not in the text "
+        "either; moderate: it is; minor: one element of a list too many. A value that is not in "
+        "the text literally is not thereby invented: wrong ones (type 2) are given apart.",
     ),
     (
         "Complexity",

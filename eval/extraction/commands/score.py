@@ -15,8 +15,16 @@ from kg.base.plain_text import format_count
 def main(
     predictions: options.PredictionFiles,
     dataset: Annotated[
-        str, typer.Option(help="`shipped`, a file, a folder, or owner/name on the hub.")
+        str,
+        typer.Option(
+            "--gold",
+            "--dataset",
+            help="`shipped`, a file, a folder, or owner/name on the hub.",
+        ),
     ] = "shipped",
+    schema: Annotated[
+        Path | None, typer.Option(help="Schema of the samples that have none of their own.")
+    ] = None,
     split: Annotated[
         str, typer.Option(help="Split of the data set, if it is on the hub.")
     ] = "test",
@@ -32,40 +40,67 @@ def main(
 ) -> None:
     """Scores extractions that were made elsewhere, and writes a run folder with their metrics.
 
-    A file has one row per sample: JSON lines, a JSON array, or CSV. Its fields are id, value (the
-    extraction as JSON, or as a text that is JSON) and, if known, confidence, raw, error and repeat.
-    A sample without a prediction counts as failed.
+    Gold is a file or folder; its layout is recognised by content, also that of DocuBench,
+    extract-bench, ExtractBench, omni-extract-bench and DeepJSONEval. Predictions are a folder with
+    one JSON file per document, or a file with one row per sample (JSON lines, a JSON array, CSV or
+    Excel) with id, value (the extraction) and, if known, confidence, confidences (of the fields, in
+    the shape of the extraction), raw, error and repeat. A folder without a name that has one folder
+    per system gives them all. A sample without a prediction counts as failed.
     """
     from eval.blocks.page import PAGE_STEM
     from eval.extraction.benchmark import EXTRACTION
     from eval.extraction.files import list_run_files
     from eval.extraction.outputs import write_outputs
     from eval.extraction.own_extractors.scored_folder import ScoredRunInfo, write_scored_run
-    from eval.extraction.samples.loader import load_samples
+    from eval.extraction.samples.gold import load_gold
+    from eval.extraction.samples.prediction_files import (
+        SampleNames,
+        describe_system,
+        expand_folders,
+        read_system,
+    )
     from eval.extraction.summary import render_metrics
     from eval.extraction.view import read_extraction
     from eval.harness.failed_rows import REPLACE_HINT, format_counts, report_failed_run
     from eval.harness.predictions.reader import (
         PredictionFormat,
-        describe_files,
         parse_field_map,
         parse_prediction_files,
-        read_predictions,
     )
     from eval.runs.sections import write_page
     from kg.base.files import check_output
     from kg.base.provenance import make_relative_name
 
-    files = parse_prediction_files(predictions)
-    names = parse_field_map(field_map or (), value="value")
+    field_names = parse_field_map(field_map or (), value="value")
+    loaded = load_gold(
+        dataset,
+        split=split,
+        limit=limit,
+        schema=schema,
+        predictions=[Path(text.partition("=")[2] or text) for text in predictions],
+    )
+    samples = loaded.samples
+    names = SampleNames(samples)
+    files = parse_prediction_files(expand_folders(predictions, names))
     for path in list_run_files(out):
         check_output(path, [file.path for file in files])
-    samples = load_samples(dataset, split=split, limit=limit).samples
-    ids = {sample.id for sample in samples}
     form = PredictionFormat(
-        value="value", noun="sample", read_value=read_extraction, field_map=names
+        value="value",
+        noun="sample",
+        read_value=read_extraction,
+        field_map=field_names,
+        has_confidences=True,
     )
-    found = {file.name: read_predictions(file, ids, form) for file in files}
+    systems = {file.name: read_system(file, names, form) for file in files}
+    found = {name: system.predictions for name, system in systems.items()}
+    notes = [
+        *loaded.notes,
+        *(f"{name}: {note}" for name, system in systems.items() for note in system.notes),
+    ]
+    if loaded.rejected:
+        notes.append(loaded.describe_rejections())
+    for note in notes:
+        print_warning(note)
     is_path = Path(dataset).exists()
     manifest = write_scored_run(
         out,
@@ -73,9 +108,12 @@ def main(
         [reply for one in found.values() for reply in one.replies],
         ScoredRunInfo(
             dataset=make_relative_name(dataset, out) if is_path else dataset,
-            extractors=describe_files(files, names),
+            extractors={
+                file.name: describe_system(file) | ({"map": field_names} if field_names else {})
+                for file in files
+            },
             offline=False,
-            notes=("the extractions were made elsewhere",),
+            notes=("the extractions were made elsewhere", *notes),
             seed=seed,
             resamples=resamples,
             overwrite=overwrite,
@@ -87,8 +125,8 @@ def main(
     for name, one in found.items():
         for warning in one.list_warnings(len(samples), manifest.repeats, "sample"):
             print_warning(f"{name}: {warning}")
-    systems, n_samples = format_count(len(found), "system"), format_count(len(samples), "sample")
-    print_text(f"{systems} on {n_samples} → {out}   [{format_counts(manifest.counts)}]")
+    n_systems, n_samples = format_count(len(found), "system"), format_count(len(samples), "sample")
+    print_text(f"{n_systems} on {n_samples} → {out}   [{format_counts(manifest.counts)}]")
     if report and write_page(out):
         print_text(f"report → {out / f'{PAGE_STEM}.html'}")
     report_failed_run(out, EXTRACTION, manifest, field="problem", hint=REPLACE_HINT)

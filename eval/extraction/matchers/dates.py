@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import datetime
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
-from eval.extraction.matchers.match_result import EQUAL, MatchResult, cap_below_exact
+from eval.extraction.matchers.match_result import (
+    EQUAL,
+    MatchResult,
+    accept_within,
+    cap_below_exact,
+)
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.strings import match_exact_text, match_partial_text
 from eval.extraction.settings import Matching
@@ -15,21 +21,21 @@ MAX_DATE_LENGTH = 64
 """Maximum length of a text that is parsed as a date."""
 
 _MONTH_NAMES = (
-    "january januar janvier enero",
-    "february februar février fevrier febrero",
-    "march märz maerz mars marzo",
-    "april avril abril",
-    "may mai mayo",
-    "june juni juin junio",
-    "july juli juillet julio",
-    "august août aout agosto",
-    "september septembre septiembre sept",
-    "october oktober octobre octubre",
-    "november novembre noviembre",
-    "december dezember décembre decembre diciembre",
+    "january januar janvier enero gennaio janeiro januari",
+    "february februar février fevrier febrero febbraio fevereiro februari",
+    "march märz maerz mars marzo março maart",
+    "april avril abril aprile",
+    "may mai mayo maggio maio mei",
+    "june juni juin junio giugno junho",
+    "july juli juillet julio luglio julho",
+    "august août aout agosto augustus",
+    "september septembre septiembre sept settembre setembro",
+    "october oktober octobre octubre ottobre outubro",
+    "november novembre noviembre novembro",
+    "december dezember décembre decembre diciembre dicembre dezembro",
 )
 MONTHS = {name: month for month, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
-"""Names of months in English, German, French and Spanish."""
+"""Names of months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
 _MONTH_ABBREVIATIONS = {
     "jan": 1, "feb": 2, "febr": 2, "mar": 3, "mär": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8,
     "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12, "ene": 1, "abr": 4, "ago": 8,
@@ -41,16 +47,19 @@ _TIME = re.compile(
     r"(?:^|[\sTt,]+)(?:at |um |à )?(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
     r" ?([AaPp]\.?[Mm]\.?)? ?(Z|z|UTC|GMT|[+-]\d{2}:?\d{2})?$"
 )
-_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
+_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/](\d{1,2})|[-/.](\d{1,2})[-/.](\d{1,2}))?")
+_CJK_DATE = re.compile(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월](?: ?(\d{1,2}) ?[日일])?")
 _COMPACT_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
-_DAY_FIRST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
-_WORD_SEPARATORS = re.compile(r"[\s,.]+")
+_MONTH_FIRST = re.compile(r"(\d{1,2})[-/](\d{4})")
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})")
+_WORD_SEPARATORS = re.compile(r"[\s,.-]+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|º|°)?")
 # Words that a date may contain and that do not change it.
 _FILLERS = frozenset(
     [
         *("of", "the", "de", "del", "den", "der", "le", "el"),
         *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+        *("mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun"),
     ]
 )
 
@@ -76,16 +85,17 @@ def match_date(
     """
     if expected == predicted:
         return EQUAL
-    first, second = parse_moment(expected), parse_moment(predicted)
-    if first is None or second is None:
+    readings = [parse_readings(text, matching.date_order) for text in (expected, predicted)]
+    if len(readings[0]) != 1 or len(readings[1]) != 1:
         return match_partial_text(expected, predicted, matching)
+    first, second = readings[0][0], readings[1][0]
     if first == second or _is_same_instant(first, second):
         return EQUAL
     if tolerance is not None and _count_days_between(first, second) <= tolerance:
-        return False, 1.0, None
+        return accept_within(1.0)
     pairs = [pair for pair in zip(first, second, strict=True) if pair != (None, None)]
     n_equal = sum(part == other_part for part, other_part in pairs)
-    return False, round(cap_below_exact(n_equal / len(pairs), matching), 12), None
+    return False, round(cap_below_exact(n_equal / len(pairs), matching), 12), None, ""
 
 
 def match_time(
@@ -99,51 +109,118 @@ def match_time(
 
 
 def parse_moment(text: str) -> Moment | None:
-    """Parses a date or time; returns ``None`` if the text is neither, or is ambiguous.
+    """Parses a date or time; returns ``None`` if the text is neither, or is ambiguous."""
+    readings = parse_readings(text)
+    return readings[0] if len(readings) == 1 else None
 
-    Recognises ISO 8601, other notations with the year first, day first with points (5.6.2024), and
-    month names in four languages. Notations with slashes or hyphens and the year last are ambiguous
-    (05/06/2024), unless day and month are equal or one of them is above 12.
+
+@lru_cache(16_384)
+def parse_readings(text: str, order: str = "") -> tuple[Moment, ...]:
+    """Parses a date or time; returns every moment that the text may stand for.
+
+    Recognises ISO 8601, other notations with the year first, month and year (06/2013), day first
+    with points (5.6.2024), 2024年6月5日, and month names in seven languages. Notations with slashes
+    or hyphens and the year last have two readings (05/06/2024), day first and month first, unless
+    ``order`` decides (``day_first`` or ``month_first``), day and month are equal, or one is above
+    12. Years of two digits are 1969 to 2068.
     """
     if len(text) > MAX_DATE_LENGTH:
-        return None
+        return ()
     text = text.strip()
     clock: datetime.time | None = None
     match = _TIME.search(text)
     if match is not None:
         clock = _parse_clock(match)
         if clock is None:
-            return None
+            return ()
         text = text[: match.start()].rstrip(" ,")
         if not text:
-            return Moment(clock=clock)
-    date = _parse_numeric_date(text) or _parse_worded_date(text)
-    if date is None:
-        return None
-    try:
-        datetime.date(date[0], date[1] or 1, date[2] or 1)
-    except ValueError:
-        return None
-    return Moment(*date, clock)
+            return (Moment(clock=clock),)
+    dates = _parse_numeric_date(text, order)
+    if not dates:
+        worded = _parse_worded_date(text)
+        dates = () if worded is None else (worded,)
+    return tuple(Moment(*date, clock) for date in dates if _exists(date))
 
 
+def has_same_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool | None:
+    """Returns whether the readings of two texts are the same; ``None`` if one is no date or time.
+
+    An ambiguous date equals only one in the same notation: 05/06/2024 and 5-6-2024. A date equals
+    midnight of that date.
+    """
+    if not first or not second or not _is_precise(first[0]) or not _is_precise(second[0]):
+        return None
+    moments = [[_drop_midnight(moment) for moment in found] for found in (first, second)]
+    if moments[0] == moments[1]:
+        return True
+    return len(moments[0]) == len(moments[1]) == 1 and _is_same_instant(
+        moments[0][0], moments[1][0]
+    )
+
+
+def is_ambiguous_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool:
+    """Returns whether one text has two readings as a date, and the other is one of these."""
+    readings = sorted((first, second), key=len)
+    if [len(found) for found in readings] != [1, 2]:
+        return False
+    return _drop_midnight(readings[0][0]) in map(_drop_midnight, readings[1])
+
+
+def _is_precise(moment: Moment) -> bool:
+    """Returns False for a bare year, which may as well be a number."""
+    return moment.month is not None or moment.clock is not None
+
+
+def _drop_midnight(moment: Moment) -> Moment:
+    is_midnight = moment.clock is not None and moment.clock.replace(tzinfo=None) == _MIDNIGHT
+    return moment._replace(clock=None) if is_midnight and moment.day is not None else moment
+
+
+_MIDNIGHT = datetime.time()
 _Date = tuple[int, int | None, int | None]
 
 
-def _parse_numeric_date(text: str) -> _Date | None:
-    match = _YEAR_FIRST.fullmatch(text) or _COMPACT_DATE.fullmatch(text)
+def _exists(date: _Date) -> bool:
+    try:
+        datetime.date(date[0], date[1] or 1, date[2] or 1)
+    except ValueError:
+        return False
+    return True
+
+
+def _parse_numeric_date(text: str, order: str) -> tuple[_Date, ...]:
+    """Returns the readings of a date without words."""
+    match = _YEAR_FIRST.fullmatch(text)
     if match is not None:
-        year, month, day = match.groups()
-        return int(year), int(month) if month else None, int(day) if day else None
-    match = _DAY_FIRST.fullmatch(text)
+        month = match[2] or match[3]
+        return (
+            (int(match[1]), int(month) if month else None, int(match[4]) if match[4] else None),
+        )
+    match = _COMPACT_DATE.fullmatch(text) or _CJK_DATE.fullmatch(text)
+    if match is not None:
+        return ((int(match[1]), int(match[2]), int(match[3]) if match[3] else None),)
+    match = _MONTH_FIRST.fullmatch(text)
+    if match is not None:
+        return ((int(match[2]), int(match[1]), None),)
+    match = _YEAR_LAST.fullmatch(text)
     if match is None:
-        return None
-    first, separator, second, year = int(match[1]), match[2], int(match[3]), int(match[4])
-    if separator == "." or first > 12:
-        return year, second, first
-    if second > 12 or first == second:
-        return year, first, second
-    return None
+        return ()
+    first, separator, second, year = int(match[1]), match[2], int(match[3]), _read_year(match[4])
+    day_first, month_first = (year, second, first), (year, first, second)
+    if separator == "." or first > 12 or order == "day_first":
+        return (day_first,)
+    if second > 12 or first == second or order == "month_first":
+        return (month_first,)
+    return day_first, month_first
+
+
+def _read_year(digits: str) -> int:
+    """Reads a year; one of two digits as POSIX does."""
+    year = int(digits)
+    if len(digits) > 2:
+        return year
+    return year + (1900 if year > 68 else 2000)
 
 
 def _parse_worded_date(text: str) -> _Date | None:
@@ -162,6 +239,8 @@ def _parse_worded_date(text: str) -> _Date | None:
             year = int(word)
         elif ordinal is not None and day is None:
             day = int(ordinal[1])
+        elif len(word) == 2 and word.isdecimal() and month is not None and year is None:
+            year = _read_year(word)
         else:
             return None
     if year is None or month is None:

@@ -12,6 +12,8 @@ from eval.extraction.settings import Matching
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _DEFAULT_PORTS = {"http": ":80", "https": ":443", "ftp": ":21"}
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x|#)\s*\d+\s*$", re.IGNORECASE)
+_EMAIL = re.compile(r"(?:mailto:)?<?[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+>?", re.IGNORECASE)
+_WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 MIN_PHONE_DIGITS = 7
 """A number without country code matches one with a country code only if it has this many digits."""
 
@@ -30,6 +32,16 @@ def normalise_url(text: str) -> str:
     # For a scheme without a default port, "\0" is removed, which no URL contains.
     host = host.removesuffix(_DEFAULT_PORTS.get(scheme, "\0"))
     return f"{scheme}://{host}{match[3]}".rstrip("/")
+
+
+def is_email(text: str) -> bool:
+    """Returns whether a text is written as an e-mail address."""
+    return "@" in text and _EMAIL.fullmatch(text) is not None
+
+
+def is_url(text: str) -> bool:
+    """Returns whether a text is written as a web address."""
+    return _WEB_ADDRESS.fullmatch(text) is not None
 
 
 def normalise_uuid(text: str) -> str:
@@ -89,5 +101,5 @@ def match_phone(
     if full.startswith("+") and not local.startswith("+"):
         local = local.lstrip("0")
         if len(local) >= MIN_PHONE_DIGITS and full.endswith(local):
-            return False, 0.75, None
+            return False, 0.75, None, ""
     return UNEQUAL

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
@@ -12,6 +13,11 @@ from eval.extraction.matchers.match_result import MatchResult
 ElementKeys = Sequence[Hashable]
 """Elements converted by ``matchers.registry.to_canonical_value``: two are equal if and only if the
 elements match."""
+
+MAX_COMPARED_ELEMENTS = 10_000
+"""Maximum number of pairs of unequal elements that are compared."""
+
+_MAX_UNEQUAL_SCORE = 1 - 1e-4
 
 MAX_LIST_LENGTH = 5_000
 """Maximum number of elements per array whose order is compared, because the time to compute the
@@ -27,7 +33,7 @@ def match_ordered(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
     compared, so the score of longer arrays is a lower bound.
     """
     if expected == predicted:
-        return True, 1.0, None
+        return True, 1.0, None, ""
     start = _count_common_prefix(expected, predicted)
     expected, predicted = expected[start:], predicted[start:]
     end = _count_common_prefix(expected[::-1], predicted[::-1])
@@ -42,24 +48,116 @@ def match_ordered(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
     lcs_length = start + end + LCSseq.similarity(first, second)
     n_at_ends = start + end
     union = 2 * n_at_ends + len(expected) + len(predicted) - lcs_length
-    return False, round(lcs_length / union, 12), None
+    return False, round(lcs_length / union, 12), None, ""
 
 
 def match_set(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
     """Scores arrays as sets by Jaccard's index: shared elements / all elements."""
     first, second = set(expected), set(predicted)
     if first == second:
-        return True, 1.0, None
-    return False, round(len(first & second) / len(first | second), 12), None
+        return True, 1.0, None, ""
+    return False, round(len(first & second) / len(first | second), 12), None, ""
 
 
 def match_bag(expected: ElementKeys, predicted: ElementKeys) -> MatchResult:
     """Scores arrays as bags by Jaccard's index: sum of minimum counts / sum of maximum counts."""
     first, second = Counter(expected), Counter(predicted)
     if first == second:
-        return True, 1.0, None
+        return True, 1.0, None, ""
     n_shared = sum((first & second).values())
-    return False, round(n_shared / (len(expected) + len(predicted) - n_shared), 12), None
+    n_all = len(expected) + len(predicted) - n_shared
+    return False, round(n_shared / n_all, 12), None, ""
+
+
+class ListPair(NamedTuple):
+    """An expected and a predicted array of scalars, with the keys of their elements."""
+
+    expected: Sequence[Any]
+    predicted: Sequence[Any]
+    expected_keys: ElementKeys
+    predicted_keys: ElementKeys
+
+
+def align_elements(
+    pair: ListPair,
+    array_matcher: str,
+    compare: Callable[[Any, Any], MatchResult],
+    threshold: float,
+) -> MatchResult | None:
+    """Scores arrays whose elements are spelled differently, or are only similar.
+
+    Equal elements are paired first, the others by the assignment with the greatest total score
+    (in an array with order, only with the element at the same position of what is left). A pair
+    counts by its score if the rules accept it or its Levenshtein similarity reaches ``threshold``.
+
+    Returns:
+        The sum of the scores of the pairs / (n + m − number of pairs); ``None`` if too many
+        elements are left to compare them all.
+    """
+    left = _unpaired_elements(pair, is_set=array_matcher == "set")
+    if not left[0] or not left[1]:
+        return None
+    if array_matcher == "list":
+        if len(pair.expected) != len(pair.predicted):
+            return None
+        results = [compare(*values) for values in zip(pair.expected, pair.predicted, strict=True)]
+        n_equal = 0
+    else:
+        if len(left[0]) * len(left[1]) > MAX_COMPARED_ELEMENTS:
+            return None
+        table = [[compare(first, second) for second in left[1]] for first in left[0]]
+        results = [table[i][j] for i, j in _assign(table)]
+        n_equal = _count_elements(pair.expected_keys, array_matcher) - len(left[0])
+    pairs = [result for result in results if result[0] or _is_near(result, threshold)]
+    n_compared = 2 * len(results) if array_matcher == "list" else sum(map(len, left))
+    n_union = n_equal + n_compared - len(pairs)
+    is_same = len(pairs) == n_union - n_equal and all(result[0] for result in pairs)
+    score = (n_equal + sum(result[1] for result in pairs)) / n_union
+    rule = next((result[3] for result in pairs if result[3]), "sets") if is_same else ""
+    return is_same, 1.0 if is_same else round(min(score, _MAX_UNEQUAL_SCORE), 12), None, rule
+
+
+def _is_near(result: MatchResult, threshold: float) -> bool:
+    return result[2] is not None and result[2][1] >= threshold
+
+
+def _unpaired_elements(pair: ListPair, *, is_set: bool) -> tuple[list[Any], list[Any]]:
+    """Returns the elements of each side that have no equal on the other."""
+    sides = []
+    for values, keys, other_keys in (
+        (pair.expected, pair.expected_keys, pair.predicted_keys),
+        (pair.predicted, pair.predicted_keys, pair.expected_keys),
+    ):
+        counts = Counter(other_keys)
+        seen: set[Hashable] = set()
+        left = []
+        for value, key in zip(values, keys, strict=True):
+            if is_set:
+                if key not in counts and key not in seen:
+                    left.append(value)
+                seen.add(key)
+            elif counts[key] > 0:
+                counts[key] -= 1
+            else:
+                left.append(value)
+        sides.append(left)
+    return sides[0], sides[1]
+
+
+def _count_elements(keys: ElementKeys, array_matcher: str) -> int:
+    return len(set(keys)) if array_matcher == "set" else len(keys)
+
+
+def _assign(table: list[list[MatchResult]]) -> list[tuple[int, int]]:
+    """Returns the assignment of rows to columns with the greatest total score."""
+    if len(table) == 1:
+        return [(0, max(range(len(table[0])), key=lambda j: table[0][j][1]))]
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    scores = np.array([[result[1] + result[0] for result in row] for row in table])
+    rows, columns = linear_sum_assignment(scores, maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def _count_common_prefix(first: ElementKeys, second: ElementKeys) -> int:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 import re
 
-from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult, cap_below_exact
+from eval.extraction.matchers.amounts import differs_in_prefix
+from eval.extraction.matchers.match_result import (
+    EQUAL,
+    NEAR,
+    UNEQUAL,
+    MatchResult,
+    accept_within,
+    cap_below_exact,
+)
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.strings import match_exact_text
 from eval.extraction.settings import Matching
@@ -22,6 +30,7 @@ _QUANTITY = re.compile(
     r"(?P<after>.*)",
     re.DOTALL,
 )
+_INFINITIES = (math.inf, -math.inf)
 _THREE_DIGITS = re.compile(r"\d{3}")
 _SEPARATORS = re.compile(r"[.,]")
 
@@ -29,8 +38,17 @@ _SEPARATORS = re.compile(r"[.,]")
 def match_exact_number(
     expected: Number, predicted: Number, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Matches numbers exactly: score 1 if equal (floats within ``epsilon``), else 0."""
+    """Matches numbers exactly: score 1 if equal (fractions within ``epsilon``), else 0."""
     return EQUAL if are_equal_numbers(expected, predicted, matching.epsilon) else UNEQUAL
+
+
+def match_number(
+    expected: Number, predicted: Number, matching: Matching, tolerance: float | None
+) -> MatchResult:
+    """Matches numbers exactly, unless the schema gives a tolerance or the rule ``near`` is on."""
+    if tolerance is None and NEAR not in matching.rules:
+        return match_exact_number(expected, predicted, matching)
+    return match_near_number(expected, predicted, matching, tolerance)
 
 
 def match_near_number(
@@ -40,19 +58,29 @@ def match_near_number(
 
     The score is at least 0, and 1 within the tolerance. Outside the tolerance it is capped below
     the exact threshold; otherwise 104 would count as an exact match of 100. If the expected number
-    is 0, every other number scores 0.
+    is 0, every other number scores 0. The general tolerance is for fractions only: 1991 is not
+    1990, unless the schema says so.
     """
     if are_equal_numbers(expected, predicted, matching.epsilon):
         return EQUAL
     difference = relative_difference(expected, predicted)
-    max_difference = matching.numeric_tolerance if tolerance is None else tolerance
-    if difference <= max_difference:
-        return False, 1.0, None
-    return False, round(cap_below_exact(max(0.0, 1 - difference), matching), 12), None
+    if tolerance is None:
+        is_whole = is_whole_number(expected) and is_whole_number(predicted)
+        is_close = not is_whole and difference <= matching.numeric_tolerance
+    else:
+        is_close = difference <= tolerance
+    if is_close:
+        return accept_within(1.0)
+    return False, round(cap_below_exact(max(0.0, 1 - difference), matching), 12), None, ""
+
+
+def is_whole_number(number: Number) -> bool:
+    """Returns whether a number has no fraction."""
+    return isinstance(number, int) or number.is_integer()
 
 
 def are_equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
-    """Returns whether numbers differ by at most ``epsilon``; two integers must be equal.
+    """Returns whether numbers are equal; fractions may differ by ``epsilon`` of the greater.
 
     JSON has no NaN, but some parsers accept it. Here NaN equals NaN, so that every value equals
     itself.
@@ -61,13 +89,17 @@ def are_equal_numbers(first: Number, second: Number, epsilon: float) -> bool:
         return True
     if isinstance(first, int) and isinstance(second, int):
         return False
-    # Only NaN differs from itself.
-    if first != first or second != second:
-        return first != first and second != second
     try:
-        return abs(first - second) <= epsilon
+        difference, magnitude = abs(first - second), max(abs(first), abs(second))
     except OverflowError:  # an integer too large for a float, and a float
         return False
+    if difference > epsilon * magnitude:
+        return False
+    # Here they are nearly equal, or one is infinite or NaN, which differs from itself.
+    if first != first or second != second:
+        return first != first and second != second
+    is_infinite = first in _INFINITIES or second in _INFINITIES
+    return not is_infinite and not (is_whole_number(first) and is_whole_number(second))
 
 
 def relative_difference(expected: Number, predicted: Number) -> float:
@@ -90,12 +122,12 @@ def match_quantity(
     first, second = parse_quantity(expected), parse_quantity(predicted)
     if first is None or second is None:
         return match_exact_text(expected, predicted, matching)
-    equal, score, _ = match_near_number(first[0], second[0], matching, tolerance)
-    if first[1] == second[1]:
-        return equal, score, None
+    equal, score, _, rule = match_near_number(first[0], second[0], matching, tolerance)
+    if first[1] == second[1] and not differs_in_prefix(expected, predicted):
+        return equal, score, None, rule
     if first[1] and second[1]:
         return UNEQUAL
-    return False, score / 2, None
+    return False, score / 2, None, ""
 
 
 def parse_quantity(text: str) -> tuple[float, str] | None:

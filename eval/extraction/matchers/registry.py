@@ -22,6 +22,7 @@ from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.matchers.quantities import (
     match_exact_number,
     match_near_number,
+    match_number,
     match_quantity,
 )
 from eval.extraction.matchers.strings import match_exact_text, match_fuzzy_text, match_partial_text
@@ -43,6 +44,7 @@ TEXT_MATCHERS: dict[str, Matcher] = {
 NUMBER_MATCHERS: dict[str, Matcher] = {
     "exact": match_exact_number,
     "enum": match_exact_number,
+    "number": match_number,
     "partial": match_near_number,
     "fuzzy": match_near_number,
     "numeric": match_near_number,
@@ -72,7 +74,7 @@ def to_canonical_value(value: Any, matcher: str, matching: Matching) -> Hashable
     """Converts a scalar to a hashable value; two such values are equal if the scalars match.
 
     Args:
-        value: a string, number, boolean or null. Floats are rounded to twelve digits.
+        value: a string, number, boolean or null. Floats are rounded to fifteen digits.
         matcher: name of the text matcher; some normalise the spelling.
         matching: settings of the normalisation.
     """
@@ -89,5 +91,5 @@ def to_canonical_value(value: Any, matcher: str, matching: Matching) -> Hashable
     if isinstance(value, float):
         if value != value:
             return ("json", "NaN")
-        return float(f"{value:.12g}")
+        return float(f"{value:.15g}")
     return value  # type: ignore[no-any-return]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import difflib
 import json
 import math
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -24,13 +26,22 @@ from eval.extraction.schemas.complexity import Complexity, compute_complexity
 from eval.extraction.schemas.schema_fields import OTHER_NAME, MergedSchema
 from eval.extraction.schemas.schema_graph import Path, SchemaGraph, json_pointer
 from eval.extraction.schemas.schema_validator import SchemaValidator
-from eval.extraction.settings import DEFAULT_MATCHING
+from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from kg.base.errors import SchemaError
 from kg.base.plain_text import clean_text
 
 MAX_LEVELS: Final = 200
 """Maximum nesting; any value below it counts as one field. Each level takes two stack frames, so
 deeper recursion could exceed Python's recursion limit."""
+
+ALTERNATIVES: Final = "$any"
+"""Only key of an object in the expected output that lists several right values of one field."""
+
+MAX_LEAF_LEVELS: Final = 3
+"""Number of levels of objects in which the fields of a missing object are counted."""
+
+MAX_LEAVES: Final = 200
+"""Number of these fields that are counted."""
 
 MAX_CACHED: Final = 1_000
 """Maximum number of cached schemas, and of cached child nodes of a node, unless the schema itself
@@ -71,6 +82,7 @@ class SchemaNode:
         allowed: the allowed values (enum, const) as canonical JSON; ``None`` if unrestricted.
         formats: formats that the schema requires.
         ignored: whether the schema excludes the part from all comparisons.
+        is_literal: whether the schema asks for the strict reading of the part.
         text_matcher: name of the matcher for texts.
         number_matcher: name of the matcher for numbers.
         array_matcher: name of the matcher for arrays; empty if the settings decide.
@@ -115,20 +127,21 @@ class SchemaNode:
         tolerance = _find_keyword(nodes, "x-tolerance")
         self.tolerance: Final = None if tolerance is None else float(tolerance)
         self.ignored: Final = x_match == "ignore"
+        self.is_literal: Final = x_match == "exact"
         self.text_matcher: Final = self._select_text_matcher(x_match)
         self.number_matcher: Final = self._select_number_matcher(x_match)
         self.identical_text: Final = TEXT_MATCHERS[self.text_matcher](
             "", "", DEFAULT_MATCHING, None
         )
-        has_unique_items = any(node.get("uniqueItems") is True for node in nodes)
         self.array_matcher: Final = (
-            x_match if x_match in LIST_MATCHERS else "set" if has_unique_items else ""
+            x_match if x_match in LIST_MATCHERS else _find_array_matcher(nodes)
         )
         self._graph: Final = graph
         self._merged: Final = merged
         self._children: Final[dict[str, SchemaNode]] = {}
         self._element: SchemaNode | None = None
         self._members: tuple[tuple[str, SchemaNode], ...] | None = None
+        self._leaves: tuple[SchemaNode, ...] | None = None
         self.keys: Final = dict.fromkeys(key for key in merged.properties if key != OTHER_NAME)
 
     def get_child(self, key: str) -> SchemaNode:
@@ -172,6 +185,29 @@ class SchemaNode:
             )
         return self._element
 
+    @property
+    def leaves(self) -> tuple[SchemaNode, ...]:
+        """The declared fields of this part that a missing value lacks.
+
+        An array is one field, and so is what lies deeper than ``MAX_LEAF_LEVELS`` objects.
+        """
+        if self._leaves is None:
+            self._leaves = tuple(islice(self._iter_leaves(MAX_LEAF_LEVELS), MAX_LEAVES))
+        return self._leaves
+
+    def _iter_leaves(self, levels: int) -> Iterator[SchemaNode]:
+        if self.ignored:
+            return
+        if not self.keys or not levels:
+            yield self
+            return
+        for _, child in self.members:
+            yield from child._iter_leaves(levels - 1)
+
+    def get_array_matcher(self, matching: Matching) -> str:
+        """Returns the matcher for arrays: the schema's, else that of the settings."""
+        return self.array_matcher or ("list" if matching.ordered_arrays else "bag")
+
     def has_choice(self, value: Any) -> bool:
         """Returns whether ``value`` is one of the values that the schema allows (enum, const)."""
         return self.allowed is not None and encode_json(value) in self.allowed
@@ -191,7 +227,7 @@ class SchemaNode:
         if self.tolerance is not None and self.allowed is None:
             return "numeric"
         needs_integer = "integer" in self.types and "number" not in self.types
-        return "exact" if needs_integer or self.allowed is not None else "numeric"
+        return "exact" if needs_integer or self.allowed is not None else "number"
 
 
 class SchemaPlan(msgspec.Struct, frozen=True):
@@ -291,6 +327,19 @@ def _collect_allowed_values(nodes: list[dict[str, Any]]) -> frozenset[str] | Non
         for value in (*node.get("enum", ()), *([node["const"]] if "const" in node else ()))
     ]
     return frozenset(map(encode_json, values)) if values else None
+
+
+def _find_array_matcher(nodes: list[dict[str, Any]]) -> str:
+    """Returns ``set`` for unique items, ``list`` where the schema gives each position a meaning."""
+    for node in nodes:
+        if node.get("uniqueItems") is True:
+            return "set"
+        if "prefixItems" in node or isinstance(node.get("items"), list):
+            return "list"
+        length = node.get("minItems")
+        if isinstance(length, int) and length > 1 and length == node.get("maxItems"):
+            return "list"
+    return ""
 
 
 def _find_keyword(nodes: list[dict[str, Any]], keyword: str) -> Any:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from rapidfuzz.distance import Levenshtein
 
-from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult, Similarity
+from eval.extraction.matchers.amounts import differs_in_prefix
+from eval.extraction.matchers.match_result import (
+    EQUAL,
+    FULL_SIMILARITY,
+    UNEQUAL,
+    MatchResult,
+    Similarity,
+    accept_within,
+)
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
 
@@ -12,8 +20,7 @@ MAX_EDIT_LENGTH = 10_000
 """Maximum length of texts whose edit distance is computed exactly, because the time grows with the
 product of the lengths."""
 
-_FULL_SIMILARITY: Similarity = (1.0, 1.0, 1.0)
-_IDENTICAL: MatchResult = (True, 1.0, _FULL_SIMILARITY)
+_IDENTICAL: MatchResult = (True, 1.0, FULL_SIMILARITY, "")
 
 
 def match_exact_text(
@@ -23,9 +30,14 @@ def match_exact_text(
     if expected == predicted:
         return EQUAL
     first, second = normalise_spacing(expected, matching), normalise_spacing(predicted, matching)
-    if first == second or (not matching.case_sensitive and fold_case(first) == fold_case(second)):
+    if first == second or (not matching.case_sensitive and is_same_but_for_case(first, second)):
         return EQUAL
     return UNEQUAL
+
+
+def is_same_but_for_case(first: str, second: str) -> bool:
+    """Returns whether two texts differ at most in case, and not in the prefix of a unit."""
+    return fold_case(first) == fold_case(second) and not differs_in_prefix(first, second)
 
 
 def match_partial_text(
@@ -37,9 +49,11 @@ def match_partial_text(
     first, second = normalise_spacing(expected, matching), normalise_spacing(predicted, matching)
     if first == second:
         return _IDENTICAL
+    if fold_case(first) == fold_case(second):
+        if differs_in_prefix(first, second):
+            return UNEQUAL
+        return (not matching.case_sensitive, 1.0, FULL_SIMILARITY, "")
     first, second = fold_case(first), fold_case(second)
-    if first == second:
-        return (not matching.case_sensitive, 1.0, _FULL_SIMILARITY)
     similarity = compute_similarity(first, second)
     token_f1, edit_similarity, containment_score = similarity
     token_weight, edit_weight, containment_weight = (
@@ -53,21 +67,19 @@ def match_partial_text(
         + containment_weight * containment_score
     ) / (token_weight + edit_weight + containment_weight)
     # Rounded, because floating-point sums may miss round thresholds by 1e-16.
-    return False, round(score, 12), similarity
+    return False, round(score, 12), similarity, ""
 
 
 def match_fuzzy_text(
-    expected: str, predicted: str, matching: Matching, _: float | None = None
+    expected: str, predicted: str, matching: Matching, tolerance: float | None = None
 ) -> MatchResult:
     """Scores texts by Levenshtein similarity, or 1 if it reaches ``string_fuzzy_threshold``."""
-    equal, score, similarity = match_partial_text(expected, predicted, matching)
+    equal, score, similarity, _ = match_partial_text(expected, predicted, matching, tolerance)
     if similarity is None or score == 1.0:
-        return equal, score, similarity
-    return (
-        False,
-        1.0 if similarity[1] >= matching.string_fuzzy_threshold else similarity[1],
-        similarity,
-    )
+        return equal, score, similarity, ""
+    if similarity[1] >= matching.string_fuzzy_threshold:
+        return accept_within(1.0, similarity)
+    return False, similarity[1], similarity, ""
 
 
 def compute_similarity(expected: str, predicted: str) -> Similarity:

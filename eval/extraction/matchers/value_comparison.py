@@ -6,7 +6,14 @@ import json
 import re
 from typing import Any
 
-from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult
+from eval.extraction.matchers.lists import ListPair, align_elements
+from eval.extraction.matchers.match_result import (
+    EQUAL,
+    FULL_SIMILARITY,
+    NEAR,
+    UNEQUAL,
+    MatchResult,
+)
 from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.quantities import MAX_QUANTITY_LENGTH
 from eval.extraction.matchers.registry import (
@@ -15,9 +22,11 @@ from eval.extraction.matchers.registry import (
     TEXT_MATCHERS,
     to_canonical_value,
 )
+from eval.extraction.matchers.rules import find_rule
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.settings import Matching
 
+_NUMBERS = frozenset((int, float))
 _BOOLEANS = {"true": True, "false": False}
 # Matches a JSON number, with any white space around it.
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\s*")
@@ -28,15 +37,32 @@ def compare_values(
 ) -> MatchResult:
     """Compares two values that are not empty.
 
-    Values of different JSON types score 0, unless ``coercion`` is lenient and the predicted value
-    can be converted to the expected type.
+    The matcher of the schema compares them first: that is the strict reading. If they are unequal
+    by it, the rules may still accept them as two spellings of the same value. Values of different
+    JSON types score 0, unless a rule accepts them or ``coercion`` is lenient and the predicted
+    value can be converted.
     """
+    if type(expected) in _NUMBERS and type(predicted) in _NUMBERS:
+        # Most comparisons in search of the best alignment; no rule applies to two numbers.
+        return NUMBER_MATCHERS[node.number_matcher](expected, predicted, matching, node.tolerance)
+    result = _compare_strictly(node, expected, predicted, matching)
+    if result[0] or result[2] == FULL_SIMILARITY:
+        return result
+    if not isinstance(expected, list | dict) and not isinstance(predicted, list | dict):
+        rule = find_rule(node, expected, predicted, matching)
+        if rule:
+            return True, 1.0, None if result[2] is None else FULL_SIMILARITY, rule
+    if result[1] >= matching.exact and NEAR in matching.rules:
+        return True, result[1], result[2], NEAR
+    return result
+
+
+def _compare_strictly(
+    node: SchemaNode, expected: Any, predicted: Any, matching: Matching
+) -> MatchResult:
+    """Compares two values by the matcher that the schema chooses."""
     expected_type = type(expected)
     if expected_type is not type(predicted):
-        if expected_type in (int, float) and type(predicted) in (int, float):
-            return NUMBER_MATCHERS[node.number_matcher](
-                expected, predicted, matching, node.tolerance
-            )
         if matching.coercion == "lenient":
             predicted = coerce_value(predicted, expected_type)
             if predicted is not None:
@@ -46,9 +72,7 @@ def compare_values(
         return TEXT_MATCHERS[node.text_matcher](expected, predicted, matching, node.tolerance)
     if expected_type is bool:
         return EQUAL if expected is predicted else UNEQUAL
-    if expected_type is list or expected_type is dict:
-        return _compare_arrays(node, expected, predicted, matching)
-    return NUMBER_MATCHERS[node.number_matcher](expected, predicted, matching, node.tolerance)
+    return _compare_arrays(node, expected, predicted, matching)
 
 
 def coerce_value(value: Any, target_type: type) -> Any:
@@ -106,10 +130,24 @@ def _compare_arrays(
         return EQUAL if is_same_json(expected, predicted) else UNEQUAL
     if expected == predicted and list(map(type, expected)) == list(map(type, predicted)):
         return EQUAL
-    text_matcher = node.get_element().text_matcher
-    first, second = (
-        [to_canonical_value(value, text_matcher, matching) for value in side]
+    element = node.get_element()
+    keys = [
+        [to_canonical_value(value, element.text_matcher, matching) for value in side]
         for side in (expected, predicted)
+    ]
+    array_matcher = node.get_array_matcher(matching)
+    result = LIST_MATCHERS[array_matcher](*keys)
+    if result[0]:
+        is_reordered = array_matcher != "list" and not node.array_matcher and keys[0] != keys[1]
+        return (True, 1.0, None, "sets") if is_reordered else result
+    if not matching.rules and not matching.judge:
+        return result
+
+    def compare_elements(first: Any, second: Any) -> MatchResult:
+        return compare_values(element, first, second, matching)
+
+    threshold = matching.string_fuzzy_threshold
+    aligned = align_elements(
+        ListPair(expected, predicted, *keys), array_matcher, compare_elements, threshold
     )
-    array_matcher = node.array_matcher or ("list" if matching.ordered_arrays else "bag")
-    return LIST_MATCHERS[array_matcher](first, second)
+    return result if aligned is None or aligned[1] < result[1] else aligned

@@ -32,10 +32,12 @@ from eval.stats.ratio_metrics import RatioMetric, compute_estimates
 SAMPLE_DIMENSIONS: tuple[Dimension, ...] = ("complexity", "domain", "language")
 
 _BINS: tuple[str, ...] = get_args(Bin)
-_CALL_COLUMNS = ("lost_fields", "scored", "error")
+_CALL_COLUMNS = ("lost_fields", "lost_absences", "scored", "error")
 _FIELD_COLUMNS = (*TALLY_COLUMNS, *_CALL_COLUMNS)
 _SCORE = "extraction_quality_score"
-SAMPLE_COLUMNS = (*_FIELD_COLUMNS, "ok", "match", f"{_SCORE}:sum", f"{_SCORE}:n")
+SAMPLE_COLUMNS = (
+    *(*_FIELD_COLUMNS, "ok", "checked", "checked_ok", "match", f"{_SCORE}:sum", f"{_SCORE}:n"),
+)
 _SAMPLE_METRICS = (*SAMPLE_METRICS[:3], *FIELD_METRICS["micro"])
 
 Key = tuple[Dimension, str]
@@ -80,7 +82,7 @@ def _select_keys(system_rows: SystemRows, max_names: int) -> tuple[list[int], in
     keys = list(system_rows.keys)
     occurrences = (
         fields[:, 2 + TALLY_COLUMNS.index("expected")]
-        + fields[:, 2 + TALLY_COLUMNS.index("spurious")]
+        + fields[:, 2 + TALLY_COLUMNS.index("absent")]
     )
     frequencies = np.bincount(fields[:, 1], weights=occurrences, minlength=len(keys))
     selected: list[int] = []
@@ -105,10 +107,12 @@ def _build_part(fields: NDArray[np.int32], columns: MetricColumns) -> RunPart:
     scored = columns.is_scored[row_numbers]
     tallies = void_rows(fields[:, 2:].astype(np.float64), columns.is_voided[row_numbers])
     lost_fields = np.where(scored, 0.0, tallies[:, TALLY_COLUMNS.index("expected")])
+    lost_absences = np.where(scored, 0.0, tallies[:, TALLY_COLUMNS.index("absent")])
     tallies[~scored] = 0.0
     is_scored = scored.astype(np.float64)
     # Single precision is exact for these counts: no reply is long enough to have 2**24 fields.
-    table = np.column_stack([tallies, lost_fields, is_scored, 1 - is_scored]).astype(np.float32)
+    counts = [tallies, lost_fields, lost_absences, is_scored, 1 - is_scored]
+    table = np.column_stack(counts).astype(np.float32)
     positions, position_index = np.unique(columns.sample[row_numbers], return_inverse=True)
     if len(positions) == len(row_numbers):
         # Usual case: each sample has one row, so the rows only need to be reordered.

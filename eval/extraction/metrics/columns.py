@@ -18,6 +18,7 @@ from eval.extraction.metrics.system_rows import (
     INTEGER_COLUMNS,
     OUTCOMES,
     TALLY_COLUMNS,
+    VALID_OUTCOMES,
     SystemRows,
 )
 from eval.extraction.record import Invalid, Mode
@@ -44,14 +45,23 @@ FIELD_RATIOS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
             ("f1", ("expected", "predicted")),
         )
     },
+    "field_f1_literal": ({"literal": 2.0}, {"expected": 1.0, "predicted": 1.0}),
+    "field_accuracy": ({"right": 1.0}, {"expected": 1.0, "spurious": 1.0}),
+    "right_rate": ({"right": 1.0}, {"expected": 1.0}),
+    "wrong_rate": ({"expected": 1.0, "missed": -1.0, "right": -1.0}, {"expected": 1.0}),
+    "left_out_rate": ({"left_out": 1.0}, {"absent": 1.0}),
+    "invented_rate": ({"spurious": 1.0}, {"absent": 1.0}),
     "type_accuracy": ({"type_right": 1.0}, {"type_total": 1.0}),
     "hallucination_rate": ({"spurious": 1.0}, {"predicted": 1.0}),
     "omission_rate": ({"missed": 1.0}, {"expected": 1.0}),
 }
 """Field metric → weights of its numerator and of its denominator over the columns of a tally."""
 
-LOWER_IS_BETTER = ("hallucination_rate", "omission_rate")
-_CREDIT_COLUMNS = ("strict", "exact", "partial", "lenient", "type_right")
+OUTCOME_METRICS = ("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate")
+"""Metrics of the outcomes of fields; they count the fields of invalid replies as they came."""
+
+LOWER_IS_BETTER = ("hallucination_rate", "omission_rate", "wrong_rate", "invented_rate")
+_CREDIT_COLUMNS = ("strict", "exact", "partial", "lenient", "type_right", "literal")
 
 
 def select_columns(
@@ -90,6 +100,7 @@ class MetricColumns:
         scored: mask of the rows whose call did not fail, shape (rows,).
         voided: mask of the rows that get no credit under the policy, shape (rows,).
         failed_fields: number of expected fields of failed calls, 0 in other rows; shape (rows,).
+        failed_absences: the same of fields that are expected to be left out.
         tallies: counts of fields, shape (rows, len(TALLY_COLUMNS)); 0 in rows that are not scored.
         metrics: metric → one number per row; nan if undefined.
 
@@ -118,9 +129,13 @@ class MetricColumns:
         self.failed_fields = np.where(
             self.is_scored, 0.0, tallies[:, TALLY_COLUMNS.index("expected")]
         )
+        self.failed_absences = np.where(
+            self.is_scored, 0.0, tallies[:, TALLY_COLUMNS.index("absent")]
+        )
         self.tallies = void_rows(tallies, self.is_voided)
         self.tallies[~self.is_scored] = 0.0
-        self.metrics = self._compute_row_metrics(outcome == OUTCOMES.index("ok"), weights)
+        is_valid = np.isin(outcome, [OUTCOMES.index(name) for name in VALID_OUTCOMES])
+        self.metrics = self._compute_row_metrics(is_valid, weights)
 
     def _compute_row_metrics(
         self, is_valid: NDArray[np.bool_], weights: ScoreWeights
@@ -132,7 +147,7 @@ class MetricColumns:
                 compute_weighted_sum(self.tallies, numerator),
                 compute_weighted_sum(self.tallies, denominator),
             )
-            if name not in LOWER_IS_BETTER:
+            if name not in LOWER_IS_BETTER and name not in OUTCOME_METRICS:
                 values[self.is_voided] = 0.0
             values[~self.is_scored] = np.nan
             row_values[name] = values
@@ -188,6 +203,7 @@ class MetricColumns:
         columns["scored"] = self.is_scored.astype(np.float64)
         columns["error"] = 1 - columns["scored"]
         columns["lost_fields"] = self.failed_fields
+        columns["lost_absences"] = self.failed_absences
         return columns
 
 
@@ -213,12 +229,20 @@ def compute_outcome_columns(
     }
     scored = 1 - outcome_flags["error"]
     was_retried = (integers[:, INTEGER_COLUMNS.index("retries")] > 0).astype(np.float64)
-    is_match = scored * select_columns(integers, INTEGER_COLUMNS, ["match"])[:, 0]
+    checked = scored * (1 - select_columns(integers, INTEGER_COLUMNS, ["unchecked"])[:, 0])
+    is_ok = sum((outcome_flags[name] for name in VALID_OUTCOMES), np.zeros(len(outcome)))
+    flags = ("match", "match_literal", "valid_literal")
     columns = {
         "rows": np.ones(len(outcome)),
+        "checked": checked,
+        "checked_ok": checked * is_ok,
         **outcome_flags,
+        "ok": is_ok,
+        "has_nulls": scored * (select_columns(integers, INTEGER_COLUMNS, ["nulls"])[:, 0] > 0),
         "scored": scored,
-        "match": is_match,
+        **{
+            name: scored * select_columns(integers, INTEGER_COLUMNS, [name])[:, 0] for name in flags
+        },
         "timed_out": select_columns(integers, INTEGER_COLUMNS, ["timed_out"])[:, 0],
         "retried": was_retried,
         "reliable": scored * (1 - was_retried / 2),
@@ -231,6 +255,10 @@ def compute_outcome_columns(
         },
     }
     predicted = scored * select_columns(integers, INTEGER_COLUMNS, ["predicted"])[:, 0]
+    text_characters = select_columns(integers, INTEGER_COLUMNS, ["text_characters"])[:, 0]
+    columns["predicted_with_text"] = predicted * (text_characters > 0)
+    for name in _EVIDENCE_COLUMNS:
+        columns[name] = scored * select_columns(integers, INTEGER_COLUMNS, [name])[:, 0]
     for name in FLOAT_COLUMNS:
         values = floats[:, FLOAT_COLUMNS.index(name)]
         is_known = ~np.isnan(values)
@@ -245,8 +273,12 @@ def compute_outcome_columns(
     return columns
 
 
-_SEVERITY_TYPES = {"critical": (1, 2), "moderate": (3,), "minor": (4,)}
-"""Severity → types of hallucination, as the specification groups them (4.4.2)."""
+_EVIDENCE_COLUMNS = (
+    *("searched", "not_found", "quotes", "quotes_found", "gold_quotes", "quotes_covered"),
+)
+_SEVERITY_TYPES = {"critical": (1,), "moderate": (3,), "minor": (4,), "unsupported": (1, 2)}
+"""Severity → types of hallucination, as the specification groups them (4.4.2), but for type 2: a
+wrong value that is not in the text literally is not thereby invented. It is only *unsupported*."""
 
 
 def divide_columns(numerator: Floats, denominator: Floats) -> Floats:

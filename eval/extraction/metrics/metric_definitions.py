@@ -28,7 +28,23 @@ _UNDEFINED_REASONS = {
     "type_accuracy": "no extracted field has a type to compare with",
     "hallucination_rate": "no field was extracted",
     "omission_rate": "no field is expected",
+    "field_accuracy": "no field is expected and none was extracted",
+    "right_rate": "no field is expected",
+    "wrong_rate": "no field is expected",
+    "left_out_rate": "the schema declares no field that should be left out",
+    "invented_rate": "the schema declares no field that should be left out",
 }
+_ABSENCE_METRICS = ("left_out_rate", "invented_rate")
+
+
+def _worst_case_of_fields(name: str, denominator: Mapping[str, float]) -> Mapping[str, float]:
+    """Returns what a failed call would add to the denominator of a metric of pooled fields."""
+    if name in _ABSENCE_METRICS:
+        # It could leave out what it should, or invent as many fields as are expected.
+        return {"lost_absences": 1.0, "lost_fields": 1.0}
+    # A lost field counts once in each column of the denominator: as expected and, for F1 and
+    # accuracy, as predicted or invented.
+    return {"lost_fields": float(len(denominator))}
 
 
 def _build_field_metric(name: str, average: Average) -> RatioMetric:
@@ -42,8 +58,7 @@ def _build_field_metric(name: str, average: Average) -> RatioMetric:
             denominator,
             higher_is_better,
             missing="error",
-            # A lost field counts once in each column of the denominator (two columns for F1).
-            worst_case={"lost_fields": float(len(denominator))},
+            worst_case=_worst_case_of_fields(name, denominator),
             rows="scored",
             undefined_reason=undefined_reason,
         )
@@ -107,22 +122,66 @@ SAMPLE_METRICS: tuple[RatioMetric, ...] = (
         "no scored sample has an expected or an extracted field",
         binary=False,
     ),
-    _build_sample_metric("schema_validity", {"ok": 1.0}, _SCORED_ROWS),
+    _build_sample_metric(
+        "schema_validity",
+        {"checked_ok": 1.0},
+        {"checked": 1.0},
+        "no sample with a usable schema was scored",
+    ),
     _build_sample_metric("exact_match", {"match": 1.0}, _SCORED_ROWS),
     _build_sample_metric("exact_match_of_valid", {"match": 1.0}, {"ok": 1.0}, "no reply is valid"),
+    _build_sample_metric("schema_validity_literal", {"valid_literal": 1.0}, _SCORED_ROWS),
+    _build_sample_metric("exact_match_literal", {"match_literal": 1.0}, _SCORED_ROWS),
 )
 """Metrics that have a value for each single sample."""
 
+FORBIDDEN_NULL_RATE = RatioMetric(
+    "forbidden_null_rate",
+    {"has_nulls": 1.0},
+    _SCORED_ROWS,
+    higher_is_better=False,
+    is_binary=True,
+    missing="error",
+    worst_case=_WORST_CASE_PER_CALL,
+    undefined_reason="no sample was scored",
+)
+"""Share of replies with a null where the schema allows none."""
+
 FABRICATED_VALUE_RATE = RatioMetric(
     "fabricated_value_rate",
-    {"critical": 1.0},
-    {"predicted": 1.0},
+    {"unsupported": 1.0},
+    {"predicted_with_text": 1.0},
     higher_is_better=False,
     missing="error",
     worst_case=_WORST_CASE_PER_FIELD,
     rows="scored",
-    undefined_reason="no field was extracted",
+    undefined_reason="no field was extracted from a sample with a text",
 )
+NOT_FOUND_RATE = RatioMetric(
+    "not_found_literally_rate",
+    {"not_found": 1.0},
+    {"searched": 1.0},
+    higher_is_better=False,
+    missing="error",
+    worst_case=_WORST_CASE_PER_FIELD,
+    rows="scored",
+    undefined_reason="no extracted value could be searched in a text",
+)
+
+QUOTE_METRICS: tuple[RatioMetric, ...] = tuple(
+    RatioMetric(
+        name,
+        {numerator: 1.0},
+        {denominator: 1.0},
+        higher_is_better=True,
+        undefined_reason=reason,
+    )
+    for name, numerator, denominator, reason in (
+        ("quote_precision", "quotes_found", "quotes", "no reply to a text has a quote"),
+        ("quote_recall", "quotes_covered", "gold_quotes", "no gold value has a quote"),
+    )
+)
+"""Whether replies quote the text, and what the gold quotes."""
 
 _NO_ROWS_REASON = "the system has no rows"
 
@@ -179,9 +238,10 @@ SEVERITY_METRICS: tuple[RatioMetric, ...] = tuple(
     RatioMetric(
         name,
         {name: 1.0},
-        {"predicted": 1.0},
+        # Surplus elements of arrays are seen without a text.
+        {"predicted" if name == "minor" else "predicted_with_text": 1.0},
         higher_is_better=False,
-        undefined_reason="no extracted field was scored",
+        undefined_reason="no extracted field of a sample with a text was scored",
     )
     for name in ("critical", "moderate", "minor")
 )

@@ -36,6 +36,17 @@ def system_notes(
             f"not JSON). The headline counts them {treatment}; the other policy is given next to "
             "it."
         )
+    if outcomes.nulls:
+        yield (
+            f"{outcomes.nulls} replies have nulls where the schema allows none. Each counts as a "
+            "field left out; in the strict reading (schema_validity_literal) they are invalid."
+        )
+    n_ambiguous = int(system_rows.integers[:, INTEGER_COLUMNS.index("ambiguous_dates")].sum())
+    if n_ambiguous:
+        yield (
+            f"{n_ambiguous} wrong fields have a date such as 01/02/2024 that is right in one order "
+            "of day and month. The order is not guessed: set metrics.field_matching.date_order."
+        )
     n_without_score = outcomes.scored - metrics["extraction_quality_score"].n
     if n_without_score:
         yield (

@@ -112,11 +112,18 @@ class SampleMetrics(msgspec.Struct, frozen=True, kw_only=True):
     type_accuracy: float | None
     hallucination_rate: float | None
     omission_rate: float | None
+    field_f1_literal: float | None
+    field_accuracy: float | None
+    right_rate: float | None
+    wrong_rate: float | None
+    left_out_rate: float | None
+    invented_rate: float | None
 
+
+_LOWER_IS_BETTER = ("hallucination_rate", "omission_rate", "wrong_rate", "invented_rate")
 
 HIGHER_IS_BETTER: Mapping[str, bool] = {
-    name: name not in ("hallucination_rate", "omission_rate")
-    for name in SampleMetrics.__struct_fields__
+    name: name not in _LOWER_IS_BETTER for name in SampleMetrics.__struct_fields__
 }
 
 
@@ -136,7 +143,10 @@ def compute_sample_metrics(
     tally = score.tally.remove_credit() if gets_no_credit else score.tally
     parts = compute_score_parts(float(score.valid), tally)
     quality_score = None if parts is None else compute_weighted_score(parts, weights)
-    values: dict[str, float | None] = {"type_accuracy": tally.type_accuracy}
+    values: dict[str, float | None] = {
+        "type_accuracy": tally.type_accuracy,
+        "field_f1_literal": _divide(2 * tally.literal, tally.expected + tally.predicted),
+    }
     for mode in ("strict", "partial", "lenient"):
         values[f"precision_{mode}"] = tally.precision(mode)
         values[f"recall_{mode}"] = tally.recall(mode)
@@ -150,5 +160,14 @@ def compute_sample_metrics(
         eqs=quality_score,
         hallucination_rate=tally.hallucination_rate,
         omission_rate=tally.omission_rate,
+        field_accuracy=_divide(tally.right, tally.expected + tally.spurious),
+        right_rate=_divide(tally.right, tally.expected),
+        wrong_rate=_divide(tally.n_paired - tally.right, tally.expected),
+        left_out_rate=_divide(tally.left_out, tally.absent),
+        invented_rate=_divide(tally.spurious, tally.absent),
         **values,
     )
+
+
+def _divide(numerator: int, denominator: int) -> float | None:
+    return numerator / denominator if denominator else None

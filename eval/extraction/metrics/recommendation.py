@@ -169,8 +169,8 @@ def decide_verdict(score: float, rate: float) -> str:
 def _iter_caveats(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -> Iterator[str]:
     """Yields what the tree ignores but a reader of its verdict should know.
 
-    The specification's hallucination rate only counts spurious fields, not made-up values of
-    expected fields, and its score excludes failed calls.
+    The specification's hallucination rate only counts spurious fields, not wrong values of expected
+    fields that are not in the text, and its score excludes failed calls.
     """
     taken_branch = next((branch for branch in branches if branch.taken), None)
     if taken_branch is None:
@@ -183,8 +183,8 @@ def _iter_caveats(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -
         and fabricated_rate.value >= max_rate
     ):
         yield (
-            f"the verdict ignores made-up values of expected fields: with them, "
-            f"{100 * fabricated_rate.value:.1f} % of the extracted fields are made up"
+            f"the verdict ignores wrong values of expected fields that are not in the text: with "
+            f"them, {100 * fabricated_rate.value:.1f} % of the extracted fields may be made up"
         )
     score = metrics["extraction_quality_score"]
     if score.missing and score.worst is not None and score.worst < taken_branch.checks[0].limit:

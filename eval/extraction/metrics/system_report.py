@@ -14,7 +14,7 @@ from eval.extraction.metrics.breakdowns import (
     build_field_parts,
     build_sample_parts,
 )
-from eval.extraction.metrics.calibration import summarise_confidences
+from eval.extraction.metrics.calibration import measure_field_risks, summarise_confidences
 from eval.extraction.metrics.columns import (
     CREDIT_WEIGHTS,
     MetricColumns,
@@ -36,7 +36,10 @@ from eval.extraction.metrics.metric_definitions import (
     COST_PER_SAMPLE,
     FABRICATED_VALUE_RATE,
     FIELD_METRICS,
+    FORBIDDEN_NULL_RATE,
     MEAN_LATENCY,
+    NOT_FOUND_RATE,
+    QUOTE_METRICS,
     RELIABILITY_METRICS,
     SAMPLE_METRICS,
     SEVERITY_METRICS,
@@ -70,6 +73,9 @@ from eval.stats.ratio_metrics import RatioMetric
 _SCORE = "extraction_quality_score"
 _OTHER_METRICS = (
     FABRICATED_VALUE_RATE,
+    NOT_FOUND_RATE,
+    *QUOTE_METRICS,
+    FORBIDDEN_NULL_RATE,
     MEAN_LATENCY,
     TOKEN_EFFICIENCY,
     COST_PER_SAMPLE,
@@ -174,6 +180,12 @@ def build_system_report(
     grades, errors = grade_metrics(metrics), count_errors(system_rows)
     return SystemReport(
         outcomes=outcomes,
+        invalid_reasons=system_rows.violations.list_reasons(
+            plan.weights.shares,
+            round(metrics["schema_validity"].denominator or 0.0),
+            round(metrics[_SCORE].denominator or 0.0),
+            as_is=plan.invalid == "as_is",
+        ),
         metrics=metrics,
         averages=_group_by_metric(averages),
         other_policy=other_sums.compute_estimates(_ACCURACY_METRICS[plan.average]),
@@ -189,6 +201,7 @@ def build_system_report(
         hallucinations=_count_hallucinations(system_rows, main_sums),
         omissions=_omission_rates(breakdowns),
         type_confusion=count_type_confusion(system_rows),
+        rules=dict(sorted(system_rows.diagnostics["rules"].items())),
         errors=errors,
         similarities=similarity_distributions(system_rows),
         breakdowns=breakdowns,
@@ -198,6 +211,9 @@ def build_system_report(
         reliability={metric.name: metrics[metric.name] for metric in RELIABILITY_METRICS},
         confidences=confidence_summary.counts,
         calibration=confidence_summary.report,
+        field_risks=measure_field_risks(
+            system_rows, positions, resamples, plan.confidence, plan.max_names
+        ),
         consistency=consistency,
         grades=grades,
         sla=check_service_levels(metrics, plan.requirements),
@@ -302,7 +318,7 @@ def _count_hallucinations(system_rows: SystemRows, sums: ResampledSums) -> Hallu
     return Hallucinations(
         by_type=counts,
         severity={name: _to_share(severities[name]) for name in severity_names},
-        total=sum(counts.values()),
+        total=sum(count for kind, count in counts.items() if kind != "2"),
     )
 
 

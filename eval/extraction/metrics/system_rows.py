@@ -1,7 +1,7 @@
 """Collects the rows of a run in compact numeric tables; the report is computed from these.
 
-A row takes 34 numbers, plus twelve for each group of its fields (each type, depth and name, and
-required or optional): about 1.6 kB for twenty fields. Texts, values and fields are not stored. If
+A row takes 49 numbers, plus sixteen for each group of its fields (each type, depth and name, and
+required or optional): about 2.1 kB for twenty fields. Texts, values and fields are not stored. If
 samples have several repeats, two hashes and one number per predicted value are stored as well, to
 compare the repeats.
 """
@@ -18,21 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.extraction.metrics.consistency import OutputHashes
+from eval.extraction.metrics.quality_score import compute_score_parts
 from eval.extraction.row import ExtractionRow
 from eval.extraction.samples.sample import UNNAMED
 from eval.extraction.schemas.complexity import Complexity
+from eval.extraction.schemas.violations import ViolationSums
+from eval.extraction.verdicts.quotes import Grounding
 from eval.extraction.verdicts.sample_score import SampleScore, Tally
 from eval.stats.bootstrap import Floats
 
 TALLY_COLUMNS: tuple[str, ...] = Tally.__struct_fields__
-OUTCOMES = ("ok", "invalid", "unparsable", "error")
+OUTCOMES = ("ok", "invalid", "unparsable", "error", "nulls")
+VALID_OUTCOMES = ("ok", "nulls")
 ERROR = OUTCOMES.index("error")
 
 INTEGER_COLUMNS = (
-    *("sample", "repeat", "outcome", "match", "timed_out", "retries", "bounded"),
+    *("sample", "repeat", "outcome", "match", "timed_out", "retries", "bounded", "unchecked"),
+    *("match_literal", "valid_literal", "nulls", "ambiguous_dates"),
     *("domain", "language", "schema", "text_characters"),
     *TALLY_COLUMNS,
     *(f"hallucination_{number}" for number in (1, 2, 3, 4)),
+    *("searched", "not_found", "quotes", "quotes_found", "gold_quotes", "quotes_covered"),
 )
 """Integer columns of a row; ``domain``, ``language`` and ``schema`` are positions in the attributes
 ``domains``, ``languages`` and ``complexities`` of ``SystemRows``."""
@@ -51,6 +57,21 @@ _FIXED_POINT_SCALE = 2**40
 _MAX_DEPTH = 2
 
 
+class FieldDecisions:
+    """Decisions on one field: a value, or none.
+
+    Attributes:
+        confidences: the confidence of each.
+        right: whether each is right.
+        samples: position of its sample in ``ids``.
+    """
+
+    def __init__(self) -> None:
+        self.confidences = array("d")
+        self.right = array("b")
+        self.samples = array("i")
+
+
 class SystemRows:
     """The rows of one system as numbers.
 
@@ -60,12 +81,15 @@ class SystemRows:
         languages: language → position.
         complexities: distinct schema complexity → position.
         keys: group of fields (dimension of the breakdown, key) → position.
-        diagnostics: ``errors``, ``error_fields``, ``confusion``, ``composite``, ``token_f1``,
-            ``levenshtein``, ``containment`` → counts over the scored rows.
+        confidences: path of a field → the decisions on it that have a confidence.
+        diagnostics: ``errors``, ``error_fields``, ``confusion``, ``rules``, ``composite``,
+            ``token_f1``, ``levenshtein``, ``containment`` → counts over the scored rows.
+        violations: why replies are invalid, by keyword and field.
         output_hashes: hashes for comparing repeats; ``None`` unless ``repeated``.
     """
 
     def __init__(self, *, repeated: bool = False) -> None:
+        self.violations = ViolationSums()
         self.ids: dict[str, int] = {}
         self.domains: dict[str, int] = {}
         self.languages: dict[str, int] = {}
@@ -75,6 +99,7 @@ class SystemRows:
             name: Counter() for name in (*_COUNTERS, *_HISTOGRAMS)
         }
         self.output_hashes = OutputHashes() if repeated else None
+        self.confidences: dict[str, FieldDecisions] = {}
         # Sums of the three similarities and of the scores, in units of 1 / _FIXED_POINT_SCALE.
         self._fixed_sums = [0, 0, 0, 0]
         self._integers = array("i")
@@ -101,12 +126,20 @@ class SystemRows:
                 row.timed_out,
                 min(row.retries, _MAX_INT32),
                 score.bounded,
+                score.unchecked,
+                score.exact_match_literal,
+                score.valid_literal,
+                min(score.nulls, _MAX_INT32),
+                min(score.ambiguous_dates, _MAX_INT32),
                 self.domains.setdefault(score.domain or UNNAMED, len(self.domains)),
                 self.languages.setdefault(score.language or UNNAMED, len(self.languages)),
                 self.complexities.setdefault(score.complexity, len(self.complexities)),
                 min(score.text_characters, _MAX_INT32),
                 *msgspec.structs.astuple(score.tally),
                 *score.hallucinations,
+                score.searched,
+                score.not_found,
+                *msgspec.structs.astuple(row.grounding or _NO_QUOTES),
             )
         )
         usage = row.usage
@@ -127,6 +160,9 @@ class SystemRows:
         )
         if outcome != ERROR:
             self._add_diagnostics(score)
+            self._add_confidences(row, sample_position)
+        if score.violations:
+            self.violations.add_reply(score.violations, compute_score_parts(1.0, score.tally))
 
     def sort_rows(self, positions: NDArray[np.int64]) -> None:
         """Sorts the rows by sample and repeat, so that results do not depend on their order.
@@ -194,6 +230,25 @@ class SystemRows:
         for key_position, tally in counts.items():
             yield from (row, key_position, *msgspec.structs.astuple(tally))
 
+    def _add_confidences(self, row: ExtractionRow, sample_position: int) -> None:
+        """Adds the confidences of the fields; where there are none, that of the whole reply."""
+        score = row.score
+        by_field: dict[str, Iterable[tuple[float, bool]]] = dict(score.field_confidences)
+        if not by_field and row.confidence is not None:
+            for name, tally in score.by.get("name", {}).items():
+                n_right = tally.right + tally.left_out
+                n_wrong = tally.expected + tally.absent - n_right
+                outcomes = [True] * n_right + [False] * n_wrong
+                by_field[name] = [(row.confidence, is_right) for is_right in outcomes]
+        for name, decisions in by_field.items():
+            if name not in self.confidences and len(self.confidences) >= _MAX_KEYS:
+                name = OTHER_FIELDS
+            kept = self.confidences.setdefault(name, FieldDecisions())
+            for confidence, is_right in decisions:
+                kept.confidences.append(confidence)
+                kept.right.append(is_right)
+                kept.samples.append(sample_position)
+
     def _key_position(self, dimension: str, key: str) -> int:
         position = self.keys.get((dimension, key))
         if position is not None:
@@ -211,7 +266,8 @@ class SystemRows:
             self._fixed_sums[index] += round(amount * _FIXED_POINT_SCALE)
 
 
-_COUNTERS = ("errors", "error_fields", "confusion")
+_NO_QUOTES = Grounding()
+_COUNTERS = ("errors", "error_fields", "confusion", "rules")
 _HISTOGRAMS = ("composite", "token_f1", "levenshtein", "containment")
 
 
@@ -236,7 +292,9 @@ def _outcome_code(row: ExtractionRow) -> int:
         return ERROR
     if not row.score.parsed:
         return OUTCOMES.index("unparsable")
-    return OUTCOMES.index("ok" if row.score.valid else "invalid")
+    if not row.score.valid:
+        return OUTCOMES.index("invalid")
+    return OUTCOMES.index("nulls" if row.score.nulls else "ok")
 
 
 def _depth_key(key: str) -> str:

@@ -7,6 +7,7 @@ of them is an error.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +15,10 @@ import msgspec
 
 from eval.extraction.samples.hub import HubRows, is_hub_name
 from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
-from eval.extraction.samples.sample import RowError, Sample, sample_from_row
+from eval.extraction.samples.sample import MARKS, RowError, Sample, sample_from_row
 from kg.base.console import track_progress
 from kg.base.errors import MissingFileError, RecordError
-from kg.base.plain_text import clean_text
+from kg.base.plain_text import clean_text, format_count
 
 SHIPPED = "shipped"
 """Name of the data set that comes with the package."""
@@ -26,6 +27,16 @@ MAX_REJECTED = 10_000
 """Number of malformed rows after which loading fails: it is probably the wrong file."""
 _MAX_REASON_LENGTH = 300
 _HINT = "Each row needs text, schema and expected_output; see docs/reference/extraction.md."
+
+
+_MARK_NOTES = {
+    "wrapper": "with a schema that was taken out of a wrapper",
+    "schema": "without a usable schema: their fields are compared, but they count neither as valid "
+    "nor as invalid",
+    "gold": "with a gold value that is invalid under its own schema, scored all the same",
+    "text": "without a text: whether a value is found in the text is unknown for them",
+}
+"""Kind of a mark → what a note says of the samples that have it."""
 
 
 class RejectedRow(msgspec.Struct, frozen=True):
@@ -67,6 +78,22 @@ def shipped_folder() -> Path:
     return Path(__file__).parents[1] / "data" / "samples"
 
 
+def describe_marks(samples: list[Sample]) -> Iterator[str]:
+    """Yields a note for each kind of mark, with the number of samples and the first reason."""
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for sample in samples:
+        for kind, reason in sample.meta.get(MARKS, {}).items():
+            counts[kind] += 1
+            first.setdefault(kind, f"{clean_text(sample.id, 60)}: {clean_text(str(reason), 200)}")
+    for kind, words in _MARK_NOTES.items():
+        if not counts[kind]:
+            continue
+        n_samples = format_count(len(samples), "sample")
+        shown = "" if kind == "text" else f"; the first: {first[kind]}"
+        yield f"{counts[kind]:,} of {n_samples} {words}{shown}"
+
+
 def load_samples(
     source: str | Path,
     *,
@@ -103,7 +130,7 @@ def load_samples(
             malformed; or one row is malformed and ``strict`` is set.
     """
     notes: list[str] = []
-    reader = _SampleReader(str(source), strict=strict, formats=formats, limit=limit)
+    reader = SampleReader(str(source), strict=strict, formats=formats, limit=limit)
     for name, rows in _iter_sources(source, split, cache_dir, notes):
         reader.read_rows(name, rows)
         if reader.is_full:
@@ -121,19 +148,30 @@ def load_samples(
             notes.append(
                 f"{sample_size:,} samples were requested, but there are only {len(samples):,}"
             )
-    return LoadedSamples(samples, reader.rejected, notes)
+    return LoadedSamples(samples, reader.rejected, [*notes, *describe_marks(samples)])
 
 
-class _SampleReader:
-    """Collects samples and malformed rows from one source."""
+class SampleReader:
+    """Collects samples and malformed rows from one source.
 
-    def __init__(self, source: str, *, strict: bool, formats: bool, limit: int | None) -> None:
+    Args:
+        source: name of the source, for messages.
+        strict: whether a malformed row is an error.
+        formats: whether expected outputs must satisfy the formats of their schemas.
+        limit: number of samples to read; all if ``None``.
+        keep: whether to keep and mark samples, see ``sample_from_row``.
+    """
+
+    def __init__(
+        self, source: str, *, strict: bool, formats: bool, limit: int | None, keep: bool = False
+    ) -> None:
         self.samples: list[Sample] = []
         self.rejected: list[RejectedRow] = []
         self._source = source
         self._strict = strict
         self._formats = formats
         self._limit = limit
+        self._keep = keep
         self._row_names_by_id: dict[str, str] = {}
 
     @property
@@ -158,7 +196,7 @@ class _SampleReader:
             raise RowError(row.problem)
         stem = file.split(".", 1)[0]
         default_id = f"{stem}-{row.number}" if stem else str(row.number)
-        sample = sample_from_row(row.values, default_id, formats=self._formats)
+        sample = sample_from_row(row.values, default_id, formats=self._formats, keep=self._keep)
         row_name = f"{file} row {row.number}".strip()
         if sample.id in self._row_names_by_id:
             raise RowError(

@@ -1,4 +1,4 @@
-"""Reads the rows of a data file: JSON lines, a JSON array or Parquet; JSON may be gzipped.
+"""Reads the rows of a data file: JSON lines, a JSON array, Parquet or Excel; JSON may be gzipped.
 
 The format is detected from the first bytes, not from the name. A row that cannot be read is
 returned with the reason, so that one bad line costs one sample and not the whole set.
@@ -15,6 +15,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
+from eval.harness.predictions.rows import iter_workbook_rows
 from kg.base.errors import MissingExtraError, RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.strict_json import NotJsonError, parse_json
@@ -26,12 +27,17 @@ MAX_LOADED_BYTES = 256 * 2**20
 into memory as a whole."""
 _BATCH_ROWS = 64
 
-ENDINGS = (".jsonl", ".ndjson", ".json", ".parquet", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+ENDINGS = (
+    *(".jsonl", ".ndjson", ".json", ".parquet", ".xlsx"),
+    *(".jsonl.gz", ".ndjson.gz", ".json.gz"),
+)
 """Endings of the files that are read in a folder."""
 
-# The first bytes of gzip files, Parquet files, and UTF-8 files with a byte order mark.
+# The first bytes of gzip, Parquet and zip files (Excel workbooks are zip files), and of UTF-8 files
+# with a byte order mark.
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
+_ZIP = b"PK\x03\x04"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -56,6 +62,10 @@ def iter_file_rows(path: Path) -> Iterator[Row]:
     require_file(path, "data file")
     with path.open("rb") as handle:
         start = handle.read(4)
+    if start == _ZIP:
+        for where, values in iter_workbook_rows(path):
+            yield Row(int(where.rpartition(":")[2]) - 1, values)
+        return
     if start == _PARQUET:
         yield from _iter_parquet(path)
         return

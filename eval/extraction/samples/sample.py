@@ -1,8 +1,8 @@
 """Defines one item of the benchmark: a text, the schema to fill from it, and the expected output.
 
-Rows are read in the specification's format (``text``, ``schema``, ``expected_output``) and in that
-of ``paraloq/json_data_extraction`` (``text``, ``schema``, ``item``, ``topic``, ``medium``,
-``title``), where schema and item are JSON texts.
+Rows are read in the specification's format (``text``, ``schema``, ``expected_output``), in that of
+``paraloq/json_data_extraction`` (``text``, ``schema``, ``item``, ``topic``, ``medium``, ``title``),
+where schema and item are JSON texts, and with the names of columns that other benchmarks use.
 """
 
 from __future__ import annotations
@@ -12,19 +12,30 @@ from typing import Any
 
 import msgspec
 
-from eval.extraction.matchers.schema_nodes import check_matchers
-from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, check_matchers
+from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH, SchemaValidator
+from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from kg.base.errors import SchemaError
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_TEXT_LENGTH = 1_000_000
 """Maximum length of a text in characters: the whole text is put into a prompt."""
 
-EXPECTED_KEYS = ("expected_output", "item")
+EXPECTED_KEYS = (
+    *("expected_output", "item", "gold", "gold_output", "ground_truth", "expected"),
+    *("reference_output", "label", "json"),
+)
 """Alternative names of the column with the expected output; the first that a row has is read."""
+SCHEMA_KEYS = ("schema", "data_schema", "json_schema", "schema_definition")
+"""Alternative names of the column with the schema; the first that a row has is read."""
+ID_KEYS = ("id", "doc_id", "document_id", "example_id", "sample_id", "test_id", "uid")
+"""Alternative names of the column with the id; the first that is not empty is read."""
+MARKS = "marks"
+"""Key in ``meta`` under which a sample that is kept although something is wrong with it says what:
+``schema`` (why it cannot be used), ``gold`` (why it is invalid), ``text`` (why there is none)."""
 UNNAMED = "(none)"
 """Name of the group of samples without a domain, and of fields without a type."""
-DOMAIN_KEYS = ("domain", "topic")
+DOMAIN_KEYS = ("domain", "topic", "category", "suite")
 """Alternative names of the column with the domain; the first that is not empty is read."""
 
 _EMPTY_VALUES = ("", None)
@@ -39,7 +50,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any]
     """May be shared with other samples that have the same schema; must not be modified."""
     expected: Any
-    """The expected output: a valid instance of ``schema``."""
+    """The expected output: a valid instance of ``schema``, except that properties may be null, and
+    that ``{"$any": [...]}`` may list several right values of a field."""
     domain: str = ""
     language: str = "en"
     meta: dict[str, Any] = {}
@@ -50,49 +62,81 @@ class RowError(ValueError):
     """A row is not a valid sample; the message gives the reason in one clause."""
 
 
-def sample_from_row(row: Mapping[str, Any], default_id: str, *, formats: bool = True) -> Sample:
+def sample_from_row(
+    row: Mapping[str, Any], default_id: str, *, formats: bool = True, keep: bool = False
+) -> Sample:
     """Reads one row.
 
     Args:
         row: ``text``, ``schema`` and ``expected_output`` (or ``item``); optionally ``id``,
             ``domain`` (or ``topic``), ``language`` and ``meta``. Schema and expected output may be
-            JSON texts.
+            JSON texts. A schema is taken out of its wrapper.
         default_id: the sample's id if the row has none.
         formats: whether the expected output must satisfy the schema's formats.
+        keep: whether to keep a sample without a text, with an unusable schema or an invalid
+            expected output, and to mark it in ``meta``; enough to score predictions. An unusable
+            schema is replaced by one that allows anything.
 
     Raises:
         RowError: a column is missing or of the wrong kind, the schema cannot be used, or the
             expected output is not valid under it.
     """
-    text = row.get("text")
-    if not isinstance(text, str) or not text.strip():
-        raise RowError("its text is missing, empty or not a string")
-    if len(text) > MAX_TEXT_LENGTH:
-        raise RowError(f"its text is longer than {MAX_TEXT_LENGTH:,} characters")
-    validator = _compile_row_schema(row.get("schema"), formats)
+    marks: dict[str, str] = {}
+    text = _read_sample_text(row, marks, keep=keep)
+    schema_key = next((key for key in SCHEMA_KEYS if key in row), SCHEMA_KEYS[0])
+    try:
+        validator = _compile_row_schema(row.get(schema_key), formats, marks)
+    except RowError as error:
+        if not keep:
+            raise
+        marks["schema"] = str(error)
+        validator = SchemaValidator.from_schema({})
     key = next((key for key in EXPECTED_KEYS if key in row), EXPECTED_KEYS[0])
-    expected = _read_expected(row, key, validator)
+    expected = _read_expected(row, key, validator, marks if keep else None)
     domain_key = next((key for key in DOMAIN_KEYS if row.get(key) not in _EMPTY_VALUES), "domain")
-    used_keys = {"id", "text", "schema", "language", "meta", key, domain_key}
+    id_key = next((key for key in ID_KEYS if row.get(key) not in _EMPTY_VALUES), "id")
+    used_keys = {id_key, "text", schema_key, "language", "meta", key, domain_key}
+    meta = {
+        **_read_meta(row.get("meta")),
+        **{k: v for k, v in row.items() if k not in used_keys},
+    }
+    if marks:
+        known = meta.get(MARKS)
+        meta[MARKS] = {**marks, **(known if isinstance(known, dict) else {})}
     return Sample(
-        id=_read_id(row.get("id"), default_id),
+        id=_read_id(row.get(id_key), default_id),
         text=text,
         schema=validator.schema,
         expected=expected,
         domain=_read_text(row, domain_key, ""),
         language=_read_text(row, "language", "en"),
-        meta={
-            **_read_meta(row.get("meta")),
-            **{k: v for k, v in row.items() if k not in used_keys},
-        },
+        meta=meta,
     )
 
 
-def _compile_row_schema(schema: Any, formats: bool) -> SchemaValidator:
+def _read_sample_text(row: Mapping[str, Any], marks: dict[str, str], *, keep: bool) -> str:
+    text = row.get("text")
+    problem = ""
+    if not isinstance(text, str) or not text.strip():
+        problem = "its text is missing, empty or not a string"
+    elif len(text) > MAX_TEXT_LENGTH:
+        problem = f"its text is longer than {MAX_TEXT_LENGTH:,} characters"
+    if not problem:
+        return str(text)
+    if not keep:
+        raise RowError(problem)
+    marks["text"] = problem
+    return ""
+
+
+def _compile_row_schema(schema: Any, formats: bool, marks: dict[str, str]) -> SchemaValidator:
     if isinstance(schema, str):
         schema = _parse_json_text(schema, "its schema")
     if schema is None:
         raise RowError("its schema is missing")
+    schema, wrapper = unwrap_schema(schema)
+    if wrapper:
+        marks["wrapper"] = wrapper
     try:
         validator = SchemaValidator.from_schema(schema, formats=formats)
         check_matchers(validator.schema)
@@ -101,8 +145,17 @@ def _compile_row_schema(schema: Any, formats: bool) -> SchemaValidator:
     return validator
 
 
-def _read_expected(row: Mapping[str, Any], key: str, validator: SchemaValidator) -> Any:
-    """Reads the expected output; a JSON text is parsed unless the schema requires a string."""
+def _read_expected(
+    row: Mapping[str, Any], key: str, validator: SchemaValidator, marks: dict[str, str] | None
+) -> Any:
+    """Reads the expected output; a JSON text is parsed unless the schema requires a string.
+
+    Args:
+        row: the row.
+        key: the column.
+        validator: the schema.
+        marks: where to note that it is invalid; ``None`` if that is an error.
+    """
     expected = row.get(key)
     if expected is None and key not in row:
         raise RowError(f"its {EXPECTED_KEYS[0]} is missing")
@@ -110,10 +163,47 @@ def _read_expected(row: Mapping[str, Any], key: str, validator: SchemaValidator)
         if validator.is_valid(expected) and not validator.is_valid(_parse_or_none(expected)):
             return expected
         expected = _parse_json_text(expected, f"its {key}")
-    violations = validator.list_errors(expected, max_errors=1)
+    instance = _choose_alternatives(expected, key)
+    violations = validator.list_errors(instance, max_errors=1)
     if violations:
-        raise RowError(f"its {key} is not valid under its schema: {violations[0]}")
+        # A null where the schema allows none says that the text has no such value.
+        violations = validator.null_validator.list_errors(instance, max_errors=1)
+    if violations:
+        problem = f"its {key} is not valid under its schema: {violations[0]}"
+        if marks is None or violations[0].keyword in ("json", "depth"):
+            raise RowError(problem)
+        marks["gold"] = problem
     return expected
+
+
+def _choose_alternatives(value: Any, key: str, depth: int = 0) -> Any:
+    """Returns the expected output with the first of several right values in their place.
+
+    Raises:
+        RowError: alternatives are not a list of values of one field.
+    """
+    if depth > MAX_VALUE_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [_choose_alternatives(element, key, depth + 1) for element in value]
+    if not isinstance(value, dict):
+        return value
+    if ALTERNATIVES not in value:
+        return {name: _choose_alternatives(part, key, depth + 1) for name, part in value.items()}
+    alternatives = value[ALTERNATIVES]
+    is_usable = len(value) == 1 and isinstance(alternatives, list) and alternatives
+    if not is_usable or any(isinstance(one, dict) or not _is_field(one) for one in alternatives):
+        raise RowError(
+            f"its {key} has {ALTERNATIVES!r} with something else than a list of values of one field"
+        )
+    return alternatives[0]
+
+
+def _is_field(value: Any) -> bool:
+    """Returns whether a value is a scalar or a filled array of scalars."""
+    if isinstance(value, list):
+        return bool(value) and not any(isinstance(one, dict | list) for one in value)
+    return value not in (None, "")
 
 
 def _parse_json_text(text: str, name: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from eval.extraction.samples.sample import RowError, Sample, sample_from_row
+from eval.extraction.samples.sample import MARKS, RowError, Sample, sample_from_row
 from kg.base.errors import RecordError
 from kg.base.files import iter_json_lines
 
@@ -35,7 +35,10 @@ def read_samples(path: Path, ids: Collection[str] | None = None) -> Iterator[Sam
         if ids is not None and str(row.get("id")) not in ids:
             continue
         try:
-            yield sample_from_row(row, str(number), formats=False)
+            # A run has samples with a mark only if it was made to keep them.
+            meta = row.get("meta")
+            keep = isinstance(meta, dict) and MARKS in meta
+            yield sample_from_row(row, str(number), formats=False, keep=keep)
         except RowError as error:
             raise RecordError(
                 f"not a sample: {error}",

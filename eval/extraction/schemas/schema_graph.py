@@ -67,6 +67,7 @@ class SchemaGraph:
 
     Args:
         schema: a JSON object that is not nested deeper than Python's recursion limit.
+        name_keyword: the keyword that names a subschema: ``$id``, or ``id`` in Draft-04.
 
     Raises:
         SchemaError: a reference has no target in the document, or leads back to itself without
@@ -74,8 +75,9 @@ class SchemaGraph:
             one value.
     """
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    def __init__(self, schema: dict[str, Any], *, name_keyword: str = "$id") -> None:
         self._root = schema
+        self._name_keyword = name_keyword
         self._resources: dict[str, Path] = {"": ()}
         self._anchors: dict[tuple[str, str], list[Path]] = {}
         self.subschemas: dict[Path, Subschema] = {}
@@ -122,7 +124,7 @@ class SchemaGraph:
 
     def _register_names(self, path: Path, node: dict[str, Any], base: str) -> str:
         """Records a subschema's ``$id`` and anchors; returns the base URI inside it."""
-        name = node.get("$id")
+        name = node.get(self._name_keyword)
         if isinstance(name, str):
             address, fragment = urldefrag(name)
             if address:

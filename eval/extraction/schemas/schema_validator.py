@@ -1,6 +1,7 @@
-"""Validates values against a JSON Schema (Draft-07, 2019-09, 2020-12) with ``jsonschema_rs``.
+"""Validates values against a JSON Schema (Draft-04 to 2020-12) with ``jsonschema_rs``.
 
-``$schema`` names the draft; without it a schema is read as 2020-12. Schemas and values are
+``$schema`` names the draft; without it, a schema is read as 2020-12 or, if it is malformed there,
+as Draft-07 or Draft-04. Schemas and values are
 untrusted, so everything is bounded before the validator sees it: sizes, depths, the number of
 checks per value (``schema_graph``), and regular expressions. Those match in linear time or, if they
 need backtracking, only on short texts and with a bounded number of steps. References are never
@@ -14,20 +15,30 @@ import json
 import math
 import threading
 from collections import OrderedDict
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
+from eval.extraction.schemas.null_schema import allow_nulls
 from eval.extraction.schemas.schema_graph import SchemaGraph, json_pointer
+from eval.extraction.schemas.schema_wrappers import require_schema
+from eval.extraction.schemas.violations import Violation as Violation
+from eval.extraction.schemas.violations import build_violation
 from kg.base.errors import SchemaError
 from kg.base.plain_text import clean_text
 
 if TYPE_CHECKING:
-    from jsonschema_rs import FancyRegexOptions, RegexOptions, ValidationError, Validator
+    from jsonschema_rs import FancyRegexOptions, RegexOptions, Validator
 
 DEFAULT_DRAFT = "2020-12"
+OLDER_DRAFTS = ("07", "04")
+"""Drafts that a schema without ``$schema`` is tried as, if it is malformed as 2020-12."""
 DRAFTS = {
+    "json-schema.org/schema": DEFAULT_DRAFT,
+    "json-schema.org/draft-04/schema": "04",
+    "json-schema.org/draft-06/schema": "06",
     "json-schema.org/draft-07/schema": "07",
     "json-schema.org/draft/2019-09/schema": "2019-09",
     "json-schema.org/draft/2020-12/schema": "2020-12",
@@ -55,24 +66,8 @@ may scan the whole text again."""
 MAX_ERROR_LISTING_CHECKS = 1_000_000.0
 """The errors of a value are listed only if that takes at most this many checks; otherwise the value
 is only reported as invalid."""
-_MAX_MESSAGE_LENGTH = 300
 _MAX_CACHED_CHARACTERS = 32_000_000
 _MAX_REGEX_BYTES = 2**21
-
-
-class Violation(msgspec.Struct, frozen=True):
-    """One reason why a value is invalid."""
-
-    path: str
-    """JSON Pointer to the invalid part; empty for the whole value."""
-    message: str
-    """One line of at most 300 characters."""
-    keyword: str
-    """The violated keyword of the schema; ``json`` if the value is not JSON, ``depth`` if it is
-    nested too deeply, ``schema`` if listing the errors would take too long."""
-
-    def __str__(self) -> str:
-        return f"{self.path or 'whole value'}: {self.message}"
 
 
 class SchemaValidator:
@@ -80,22 +75,37 @@ class SchemaValidator:
 
     Attributes:
         schema: the schema; must not be modified.
-        draft: ``07``, ``2019-09`` or ``2020-12``.
+        draft: ``04``, ``06``, ``07``, ``2019-09`` or ``2020-12``.
     """
 
     def __init__(self, schema: dict[str, Any], *, formats: bool = True) -> None:
         """Compiles ``schema``, bypassing the cache of ``from_schema``."""
         self.schema: Final = schema
-        self.draft: Final = _find_draft(schema)
         if (violation := _measure_value(schema, MAX_SCHEMA_DEPTH)[1]) is not None:
             raise SchemaError(
                 f"the schema cannot be used: {violation.message}", where=violation.path, hint=_HINT
             )
-        self.graph: Final = SchemaGraph(schema)
-        self._needs_backtracking: Final = _has_backtracking_pattern(self.graph)
-        self._validator: Final = _compile_schema(
-            schema, self.draft, formats, self._needs_backtracking
-        )
+        require_schema(schema)
+        named_draft = _find_draft(schema)
+        drafts = (DEFAULT_DRAFT, *OLDER_DRAFTS) if named_draft is None else (named_draft,)
+        for position, draft in enumerate(drafts):
+            try:
+                # Draft-04 has another keyword for names, so its references may lead elsewhere.
+                graph = SchemaGraph(schema, name_keyword="id" if draft == "04" else "$id")
+                needs_backtracking = _has_backtracking_pattern(graph)
+                compiled = _compile_schema(schema, draft, formats, needs_backtracking)
+            except SchemaError as error:
+                if position == 0:
+                    first_error = error
+                if position == len(drafts) - 1:
+                    raise first_error from error
+            else:
+                break
+        self.draft: Final = draft
+        self.graph: Final = graph
+        self._needs_backtracking: Final = needs_backtracking
+        self._validator: Final = compiled
+        self._formats: Final = formats
 
     @classmethod
     def from_schema(cls, schema: dict[str, Any], *, formats: bool = True) -> SchemaValidator:
@@ -145,7 +155,18 @@ class SchemaValidator:
             return ()
         if size.n_values * self.graph.bound_checks(size.depth) > MAX_ERROR_LISTING_CHECKS:
             return (Violation("", "not valid; too many possible errors to list", "schema"),)
-        return tuple(map(_build_violation, islice(self._validator.iter_errors(value), max_errors)))
+        return tuple(map(build_violation, islice(self._validator.iter_errors(value), max_errors)))
+
+    @cached_property
+    def null_validator(self) -> SchemaValidator:
+        """The validator of the same schema with every property and element also allowed null.
+
+        It is this one if that schema would be beyond a limit.
+        """
+        try:
+            return SchemaValidator(allow_nulls(self.schema), formats=self._formats)
+        except SchemaError:
+            return self
 
     def _measure_value(self, value: Any) -> tuple[_ValueSize, Violation | None]:
         size, violation = _measure_value(value, MAX_VALUE_DEPTH)
@@ -245,10 +266,11 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _find_draft(schema: dict[str, Any]) -> str:
+def _find_draft(schema: dict[str, Any]) -> str | None:
+    """Returns the draft that ``$schema`` names; ``None`` without ``$schema``."""
     uri = schema.get("$schema")
     if uri is None:
-        return DEFAULT_DRAFT
+        return None
     if isinstance(uri, str):
         stripped_uri = (
             uri.strip().removesuffix("#").removeprefix("https://").removeprefix("http://")
@@ -257,7 +279,7 @@ def _find_draft(schema: dict[str, Any]) -> str:
             return draft
     raise SchemaError(
         f"$schema {clean_text(str(uri))!r} names an unsupported draft",
-        hint="Use Draft-07, 2019-09 or 2020-12; without $schema the draft is 2020-12.",
+        hint="Use Draft-04, 06, 07, 2019-09 or 2020-12; without $schema the draft is 2020-12.",
     )
 
 
@@ -313,6 +335,8 @@ def _compile_schema(
     import jsonschema_rs
 
     validators = {
+        "04": jsonschema_rs.Draft4Validator,
+        "06": jsonschema_rs.Draft6Validator,
         "07": jsonschema_rs.Draft7Validator,
         "2019-09": jsonschema_rs.Draft201909Validator,
         "2020-12": jsonschema_rs.Draft202012Validator,
@@ -329,21 +353,12 @@ def _compile_schema(
             schema, validate_formats=formats, pattern_options=options, offline=True
         )
     except jsonschema_rs.ValidationError as error:
-        violation = _build_violation(error)
+        violation = build_violation(error)
         raise SchemaError(
             f"the schema is malformed: {violation.message}", where=violation.path, hint=_HINT
         ) from error
     except ValueError as error:
         raise SchemaError(f"the schema cannot be used: {error}", hint=_HINT) from error
-
-
-def _build_violation(error: ValidationError) -> Violation:
-    path = json_pointer(tuple(map(str, error.instance_path)))
-    message = error.message
-    if len(message) > _MAX_MESSAGE_LENGTH:
-        # jsonschema_rs prints the value first and the reason last: keep both ends.
-        message = f"{message[:80]} … {message[83 - _MAX_MESSAGE_LENGTH :]}"
-    return Violation(path, clean_text(message, _MAX_MESSAGE_LENGTH), error.kind.name)
 
 
 class _ValidatorCache:

@@ -3,21 +3,35 @@
 Objects are aligned by key. Arrays of objects are aligned by the assignment with the highest total
 score (Hungarian method, Kuhn 1955, as implemented in scipy); all fields of unassigned elements are
 missed or spurious. Null, a missing key, an empty object and an empty array are equivalent and have
-no fields. The number of expected fields therefore depends only on the expected output.
+no fields; so is an empty text under the rule ``empty_text``. The number of expected fields
+therefore depends only on the expected output.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 from collections import defaultdict, deque
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.match_result import EQUAL, MatchResult
 from eval.extraction.matchers.normalisation import get_json_type
-from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode
+from eval.extraction.matchers.rules import fold_value
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
+from eval.extraction.verdicts.value_kinds import (
+    EMPTY,
+    OBJECT,
+    SCALAR,
+    SCALAR_ARRAY,
+    SCALAR_TYPES,
+    ValueKinds,
+    choose_first,
+    has_alternatives,
+    has_content,
+)
 
 MAX_COMPARED_FIELDS: Final = 200_000
 """Maximum number of field comparisons per sample in search of the best assignments. After that,
@@ -25,51 +39,27 @@ arrays are aligned by equal elements and then by position."""
 
 _encode = json.JSONEncoder(sort_keys=True).encode
 
-# The kinds of a value. Arrays with nested values are aligned element by element; arrays of scalars
-# are compared as one field.
-_EMPTY, _SCALAR, _SCALAR_ARRAY, _NESTED_ARRAY, _OBJECT = range(5)
 
-_SCALARS: Final = frozenset({str, int, float, bool})
+class _Cell(NamedTuple):
+    """A pair of elements, compared."""
 
-_TIE_WEIGHT: Final = 1e-7
-"""Weight of the tie-breaking terms: far below any real difference between total scores."""
-
-
-class Mismatch(NamedTuple):
-    """Different structures at the same path: an object against an array or a scalar."""
-
-    expected: str
-    """JSON type of the expected structure."""
-    predicted: str
-    """JSON type of the predicted structure."""
-
-
-class Entry(NamedTuple):
-    """One field of the aligned pair."""
-
-    node: SchemaNode
-    expected: Any
-    """``None`` if it is spurious."""
-    predicted: Any
-    """``None`` if it is missed."""
-    match: MatchResult | None
-    """``None`` unless both sides have it."""
-    mismatch: Mismatch | None = None
-    """Set if it has no counterpart because the structures differ."""
-    surplus: bool = False
-    """Whether it belongs to a surplus array element."""
-
-
-_Cell = tuple[list[Entry], bool]
-"""The fields of a pair of elements, and whether the arrays inside them are in order."""
+    entries: list[Entry]
+    left_out: list[SchemaNode]
+    in_order: bool
+    literal: bool
 
 
 class Alignment(NamedTuple):
     """All fields of an expected and a predicted value, aligned."""
 
     entries: list[Entry]
+    left_out: list[SchemaNode]
+    """Declared fields that neither side has, in objects that are aligned."""
     in_order: bool
     """Whether the elements of all ordered arrays are in the expected order."""
+    literal: bool
+    """Whether that holds for all arrays of which the schema does not say that order is free, and no
+    empty text was read as null."""
     bounded: bool
     """Whether an assignment may be suboptimal because arrays were too large."""
 
@@ -89,15 +79,18 @@ def align_values(root: SchemaNode, expected: Any, predicted: Any, matching: Matc
     aligner = _Aligner(matching)
     entries: list[Entry] = []
     aligner.align_pair(root, expected, predicted, entries)
-    return Alignment(entries, aligner.in_order, aligner.bounded)
+    return Alignment(entries, aligner.left_out, aligner.in_order, aligner.literal, aligner.bounded)
 
 
 class _Aligner:
     def __init__(self, matching: Matching) -> None:
         self.matching = matching
         self.in_order = True
+        self.literal = True
         self.bounded = False
         self.comparisons_left = MAX_COMPARED_FIELDS
+        self.left_out: list[SchemaNode] = []
+        self.kinds = ValueKinds(matching)
 
     def align_pair(
         self, node: SchemaNode, expected: Any, predicted: Any, entries: list[Entry]
@@ -105,31 +98,45 @@ class _Aligner:
         """Adds the fields of two values of the same schema node to ``entries``."""
         if node.ignored:
             return
-        expected_kind, predicted_kind = _value_kind(expected, node), _value_kind(predicted, node)
-        if expected_kind == _EMPTY or predicted_kind == _EMPTY:
+        find_kind = self.kinds.find_kind
+        expected_kind, predicted_kind = find_kind(expected, node), find_kind(predicted, node)
+        if expected_kind == EMPTY or predicted_kind == EMPTY:
             self._align_one_sided(
                 node, expected, predicted, (expected_kind, predicted_kind), entries
             )
-        elif expected_kind in (_SCALAR, _SCALAR_ARRAY) and predicted_kind in (
-            _SCALAR,
-            _SCALAR_ARRAY,
+        elif expected_kind in (SCALAR, SCALAR_ARRAY) and predicted_kind in (
+            SCALAR,
+            SCALAR_ARRAY,
         ):
-            match = compare_values(node, expected, predicted, self.matching)
+            if has_alternatives(expected):
+                expected, match = self._choose_alternative(node, expected[ALTERNATIVES], predicted)
+            else:
+                match = compare_values(node, expected, predicted, self.matching)
             entries.append(Entry(node, expected, predicted, match))
-        elif expected_kind == predicted_kind == _OBJECT:
+        elif expected_kind == predicted_kind == OBJECT:
             self._align_objects(node, expected, predicted, entries)
         elif expected_kind == predicted_kind:
             self._align_object_arrays(node, expected, predicted, entries)
         else:
-            mismatch = Mismatch(get_json_type(expected), get_json_type(predicted))
+            expected_type = get_json_type(choose_first(expected))
+            mismatch = Mismatch(expected_type, get_json_type(predicted))
             entries += (
                 Entry(leaf, value, None, None, mismatch)
-                for leaf, value in iter_leaves(node, expected)
+                for leaf, value in self.kinds.iter_leaves(node, expected)
             )
             entries += (
                 Entry(leaf, None, value, None, mismatch)
-                for leaf, value in iter_leaves(node, predicted)
+                for leaf, value in self.kinds.iter_leaves(node, predicted)
             )
+
+    def _choose_alternative(
+        self, node: SchemaNode, alternatives: list[Any], predicted: Any
+    ) -> tuple[Any, MatchResult]:
+        """Returns the right value that is nearest to the predicted one, and how they compare."""
+        results = [
+            (value, compare_values(node, value, predicted, self.matching)) for value in alternatives
+        ]
+        return max(results, key=lambda pair: pair[1][:2])
 
     def _align_one_sided(
         self,
@@ -139,16 +146,29 @@ class _Aligner:
         kinds: tuple[int, int],
         entries: list[Entry],
     ) -> None:
-        if kinds[0] == _EMPTY:
+        if kinds == (EMPTY, EMPTY):
+            self.literal &= isinstance(expected, str) == isinstance(predicted, str)
+            if node.declared:
+                self.left_out += node.leaves
+        elif OBJECT in kinds:
+            # An object that is missing lacks each of its fields.
+            self._align_objects(
+                node,
+                expected if kinds[0] == OBJECT else {},
+                predicted if kinds[1] == OBJECT else {},
+                entries,
+            )
+        elif kinds[0] == EMPTY:
             # If a required array is expected to be empty, everything predicted in it is surplus.
             surplus = node.required and isinstance(expected, list)
             entries += (
                 Entry(leaf, None, value, None, None, surplus)
-                for leaf, value in iter_leaves(node, predicted)
+                for leaf, value in self.kinds.iter_leaves(node, predicted)
             )
         else:
             entries += (
-                Entry(leaf, value, None, None) for leaf, value in iter_leaves(node, expected)
+                Entry(leaf, value, None, None)
+                for leaf, value in self.kinds.iter_leaves(node, expected)
             )
 
     def _align_objects(
@@ -158,12 +178,16 @@ class _Aligner:
         predicted: dict[str, Any],
         entries: list[Entry],
     ) -> None:
+        may_be_empty = self.kinds.may_be_empty
         for key, child in node.members:
             expected_value, predicted_value = expected.get(key), predicted.get(key)
             expected_type, predicted_type = type(expected_value), type(predicted_value)
             # Fast path: most fields are scalars, which are compared without a recursive call.
-            if expected_type in _SCALARS and (
-                predicted_type in _SCALARS or predicted_value is None
+            if (
+                expected_type in SCALAR_TYPES
+                and (predicted_type in SCALAR_TYPES or predicted_value is None)
+                and not (isinstance(expected_value, str) and may_be_empty(expected_value))
+                and not (isinstance(predicted_value, str) and may_be_empty(predicted_value))
             ):
                 if child.ignored:
                     continue
@@ -176,6 +200,8 @@ class _Aligner:
                 entries.append(Entry(child, expected_value, predicted_value, match))
             elif expected_value is not None or predicted_value is not None:
                 self.align_pair(child, expected_value, predicted_value, entries)
+            else:
+                self.left_out += child.leaves
         declared_keys = node.keys.keys()
         if not (expected.keys() <= declared_keys and predicted.keys() <= declared_keys):
             for key in sorted((expected.keys() | predicted.keys()) - declared_keys):
@@ -185,28 +211,33 @@ class _Aligner:
         self, node: SchemaNode, expected: list[Any], predicted: list[Any], entries: list[Entry]
     ) -> None:
         element = node.get_element()
-        expected_elements = [value for value in expected if _has_content(value)]
-        predicted_elements = [value for value in predicted if _has_content(value)]
-        is_ordered = node.array_matcher == "list" or (
-            not node.array_matcher and self.matching.ordered_arrays
-        )
+        iter_leaves = self.kinds.iter_leaves
+        expected_elements = [value for value in expected if has_content(value)]
+        predicted_elements = [value for value in predicted if has_content(value)]
+        orders: list[list[int]] = [
+            list(range(len(values))) for values in (expected_elements, predicted_elements)
+        ]
+        is_ordered = node.get_array_matcher(self.matching) == "list"
         if not is_ordered:
             # Sorted, so that the result is independent of the input order even if pairs are tied.
-            expected_elements, predicted_elements = (
-                _sort_by_content(expected_elements),
-                _sort_by_content(predicted_elements),
-            )
+            orders = [
+                _sort_by_content(values) for values in (expected_elements, predicted_elements)
+            ]
+            expected_elements = [expected_elements[index] for index in orders[0]]
+            predicted_elements = [predicted_elements[index] for index in orders[1]]
         pairs = self._assign_elements(element, expected_elements, predicted_elements)
-        last_j = -1
+        positions = [orders[1][j] for _, j, _ in sorted(pairs, key=lambda pair: orders[0][pair[0]])]
+        is_in_order = all(map(operator.lt, positions, positions[1:]))
+        self.in_order &= is_in_order or not is_ordered
+        self.literal &= is_in_order or node.array_matcher in ("set", "bag")
         for i, j, cell in pairs:
-            if is_ordered and j < last_j:
-                self.in_order = False
-            last_j = j
             if cell is None:
                 self.align_pair(element, expected_elements[i], predicted_elements[j], entries)
             else:
-                entries += cell[0]
-                self.in_order = self.in_order and cell[1]
+                entries += cell.entries
+                self.left_out += cell.left_out
+                self.in_order &= cell.in_order
+                self.literal &= cell.literal
         for index in sorted(set(range(len(expected_elements))) - {i for i, _, _ in pairs}):
             entries += (
                 Entry(leaf, value, None, None)
@@ -233,21 +264,47 @@ class _Aligner:
         if len(equal_pairs) == min(len(expected), len(predicted)):
             # All elements of one side have an equal on the other side: no assignment is better.
             return [(i, j, None) for i, j in equal_pairs]
+        gains = self._score_flat_elements(element, expected, predicted)
+        if gains is not None:
+            return [(i, j, None) for i, j in _best_assignment(gains)]
         cells_by_row = self._compare_elements(element, expected, predicted)
         if cells_by_row is None:
             self.bounded = True
+            if self.matching.rules:
+                # Elements that are the same but for spelling, found without comparing all pairs.
+                folded = [
+                    [fold_value(value, self.matching) for value in side]
+                    for side in (expected, predicted)
+                ]
+                equal_pairs = _equal_elements(*folded)
             unpaired_expected = set(range(len(expected))) - {i for i, _ in equal_pairs}
             unpaired_predicted = set(range(len(predicted))) - {j for _, j in equal_pairs}
             by_position = zip(sorted(unpaired_expected), sorted(unpaired_predicted), strict=False)
             return [(i, j, None) for i, j in sorted([*equal_pairs, *by_position])]
+        scorer = PairScorer(self.matching, len(expected) + len(predicted))
         gains = [
-            [
-                self._score_pair(cell[0], i - j, len(expected) + len(predicted))
-                for j, cell in enumerate(row)
-            ]
+            [scorer.score_entries(cell.entries, i - j) for j, cell in enumerate(row)]
             for i, row in enumerate(cells_by_row)
         ]
         return [(i, j, cells_by_row[i][j]) for i, j in _best_assignment(gains)]
+
+    def _score_flat_elements(
+        self, element: SchemaNode, expected: list[Any], predicted: list[Any]
+    ) -> list[list[float]] | None:
+        """Scores each pair of elements if all are flat objects; ``None`` if not, or too many."""
+        n_comparisons = len(expected) * len(predicted) * max(len(element.keys), 1)
+        if element.ignored or n_comparisons > self.comparisons_left:
+            return None
+        rows = [self.kinds.read_flat_rows(element, side) for side in (expected, predicted)]
+        if rows[0] is None or rows[1] is None:
+            return None
+        self.comparisons_left -= n_comparisons
+        scorer = PairScorer(self.matching, len(expected) + len(predicted))
+        nodes = [child for _, child in element.members]
+        return [
+            [scorer.score_rows(nodes, left, right, i - j) for j, right in enumerate(rows[1])]
+            for i, left in enumerate(rows[0])
+        ]
 
     def _compare_elements(
         self, element: SchemaNode, expected: list[Any], predicted: list[Any]
@@ -255,106 +312,26 @@ class _Aligner:
         """Compares each pair of elements; returns ``None`` if there are too many pairs."""
         if len(expected) * len(predicted) > self.comparisons_left:
             return None
-        in_order_before = self.in_order
+        before = self.in_order, self.literal, self.left_out
         cells: list[list[_Cell]] = []
         for expected_element in expected:
             row: list[_Cell] = []
             for predicted_element in predicted:
                 fields: list[Entry] = []
-                self.in_order = True
+                self.in_order = self.literal = True
+                self.left_out = []
                 self.align_pair(element, expected_element, predicted_element, fields)
                 self.comparisons_left -= len(fields)
-                row.append((fields, self.in_order))
+                row.append(_Cell(fields, self.left_out, self.in_order, self.literal))
             cells.append(row)
             # Estimate the total cost from this row, to stop early instead of at the limit.
             if (
-                sum(len(cell[0]) for cell in row) * (len(expected) - len(cells))
+                sum(len(cell.entries) for cell in row) * (len(expected) - len(cells))
                 > self.comparisons_left
             ):
                 break
-        self.in_order = in_order_before
+        self.in_order, self.literal, self.left_out = before
         return cells if len(cells) == len(expected) else None
-
-    def _score_pair(self, entries: list[Entry], distance: int, n_elements: int) -> float:
-        """Returns what a pair of elements adds to the total score, with tie-breaking terms.
-
-        The score of a field is averaged over both directions, so that the assignment does not
-        change when expected and predicted are swapped. Ties are decided by the numbers of strictly
-        equal, exact, partial and lenient fields, of wholly equal elements and of identical values,
-        and last by the distance of positions. The weights of these counts are irrational-looking
-        numbers on purpose: different counts then practically never have equal sums.
-        """
-        matching = self.matching
-        total_score = tie_breaker = 0.0
-        all_equal = True
-        for node, expected, predicted, match, _, _ in entries:
-            if match is None:
-                all_equal = False
-                continue
-            is_equal, score, similarity = match
-            if is_equal:
-                total_score += 1.0
-                # Scalars only: comparing nested values with == could exceed the recursion limit.
-                tie_breaker += 2.0 + 0.057281 * (
-                    type(expected) in _SCALARS and expected == predicted
-                )
-                continue
-            all_equal = False
-            # The score of two texts depends on the direction only if their containment is not 0.
-            if similarity is None or similarity[2]:
-                score = (score + compare_values(node, predicted, expected, matching)[1]) / 2
-            total_score += score
-            tie_breaker += (
-                0.618034 * (score >= matching.exact)
-                + 0.414214 * (score >= matching.partial)
-                + 0.236068 * (score >= matching.lenient)
-                + 0.090170
-            )
-        return (
-            total_score
-            + _TIE_WEIGHT * (tie_breaker + all_equal)
-            - 1e-4 * _TIE_WEIGHT * (distance / n_elements) ** 2
-        )
-
-
-def iter_leaves(node: SchemaNode, value: Any) -> Iterator[tuple[SchemaNode, Any]]:
-    """Yields the fields of a value that has no counterpart."""
-    if node.ignored:
-        return
-    kind = _value_kind(value, node)
-    if kind == _OBJECT:
-        for key, child in node.members:
-            if value.get(key) is not None:
-                yield from iter_leaves(child, value[key])
-        for key in sorted(value.keys() - node.keys.keys()):
-            yield from iter_leaves(node.get_child(key), value[key])
-    elif kind == _NESTED_ARRAY:
-        for element in value:
-            yield from iter_leaves(node.get_element(), element)
-    elif kind != _EMPTY:
-        yield node, value
-
-
-def _value_kind(value: Any, node: SchemaNode) -> int:
-    if value is None:
-        return _EMPTY
-    if isinstance(value, dict):
-        return _EMPTY if not value else _SCALAR if node.level >= MAX_LEVELS else _OBJECT
-    if isinstance(value, list):
-        if not _has_content(value):
-            return _EMPTY
-        if node.level >= MAX_LEVELS:
-            return _SCALAR
-        has_nested = any(isinstance(element, dict | list) for element in value)
-        return _NESTED_ARRAY if has_nested else _SCALAR_ARRAY
-    return _SCALAR
-
-
-def _has_content(value: Any) -> bool:
-    """Returns False for null, an empty object, an empty array and an array of nulls, else True."""
-    if isinstance(value, list):
-        return any(element is not None for element in value)
-    return value is not None and value != {}
 
 
 def _equal_elements(expected: list[Any], predicted: list[Any]) -> list[tuple[int, int]]:
@@ -378,12 +355,11 @@ def _encode_values(values: list[Any]) -> list[str] | None:
         return None
 
 
-def _sort_by_content(values: list[Any]) -> list[Any]:
-    """Sorts values by their JSON text; returns them unsorted if they are nested too deeply."""
+def _sort_by_content(values: list[Any]) -> list[int]:
+    """Returns the indexes of values sorted by their JSON text; unsorted if nested too deeply."""
     texts = _encode_values(values)
-    if texts is None:
-        return values
-    return [values[index] for index in sorted(range(len(values)), key=texts.__getitem__)]
+    indexes = range(len(values))
+    return list(indexes) if texts is None else sorted(indexes, key=texts.__getitem__)
 
 
 def _best_assignment(gains: list[list[float]]) -> list[tuple[int, int]]:

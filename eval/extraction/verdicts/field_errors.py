@@ -11,20 +11,11 @@ from typing import Any, Final
 
 from eval.extraction.matchers.normalisation import fold_case, is_word_boundary
 from eval.extraction.matchers.registry import to_canonical_value
+from eval.extraction.matchers.rules import is_placeholder
 from eval.extraction.matchers.schema_nodes import encode_json
 from eval.extraction.matchers.value_comparison import coerce_value
 from eval.extraction.settings import Matching
-from eval.extraction.verdicts.alignment import Entry
-
-PLACEHOLDERS: Final = frozenset(
-    [
-        *("", "-", "--", "—", "?", "n/a", "na", "n.a.", "none", "null", "nil", "nan", "unknown"),
-        *("tbd", "not available", "not applicable", "not specified", "not mentioned"),
-        *("not provided", "not stated", "not given", "undefined", "unspecified", "missing"),
-        *("unbekannt", "keine angabe", "inconnu", "non précisé", "desconocido", "no disponible"),
-    ]
-)
-"""Texts that mean "no value", where null would be correct."""
+from eval.extraction.verdicts.entries import Entry
 
 _MAX_OCCURRENCES: Final = 100
 """Maximum number of occurrences of one text in another that are checked."""
@@ -87,9 +78,7 @@ def classify_spurious(entry: Entry, hallucination: int, *, is_moved: bool) -> st
     return "hallucinated_value" if hallucination == 1 else "extra_field"
 
 
-def classify_paired(
-    entry: Entry, category: str, hallucination: int, *, type_right: bool | None
-) -> str:
+def classify_paired(entry: Entry, category: str, *, type_right: bool | None) -> str:
     """Returns the pattern of an extracted field that is not an exact match of the right type."""
     expected, predicted = entry.expected, entry.predicted
     if type(expected) is not type(predicted) and not _are_numbers(expected, predicted):
@@ -108,15 +97,7 @@ def classify_paired(
             return "incomplete_extraction"
         if _contains_words(predicted_text, expected_text):
             return "over_extraction"
-    if hallucination == 2:
-        return "hallucinated_value"
     return "partial_value" if category == "partial" else "wrong_value"
-
-
-def is_placeholder(value: Any) -> bool:
-    """Returns whether a value is a placeholder for "no value", such as "n/a"."""
-    # All placeholders are shorter than 40 characters; the test avoids folding long texts.
-    return isinstance(value, str) and len(value) < 40 and fold_case(value.strip()) in PLACEHOLDERS
 
 
 def _classify_mismatch(entry: Entry) -> str:

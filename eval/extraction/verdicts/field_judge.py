@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from eval.extraction.matchers.match_result import LENIENT_RULES
 from eval.extraction.matchers.normalisation import get_json_type
+from eval.extraction.matchers.rules import is_ambiguous_pair
 from eval.extraction.matchers.schema_nodes import SchemaNode, encode_json
 from eval.extraction.matchers.value_comparison import coerce_value, is_same_json
 from eval.extraction.settings import Matching
-from eval.extraction.verdicts.alignment import Entry
+from eval.extraction.verdicts.entries import Entry
 from eval.extraction.verdicts.field_errors import (
     classify_missed,
     classify_paired,
@@ -38,11 +40,12 @@ invalid replies, where any part may be at fault; in a valid reply all formats ar
 class FieldJudge:
     """Judges the fields of one sample."""
 
-    def __init__(self, text: str, matching: Matching, *, valid: bool) -> None:
-        """Takes the sample's text, and whether the reply is valid as a whole."""
+    def __init__(self, text: str, matching: Matching, *, valid: bool, literal: bool) -> None:
+        """Takes the sample's text, and whether the reply is valid, also in the strict reading."""
         self._text: Final = text
         self._matching: Final = matching
         self._valid: Final = valid
+        self._literal: Final = literal
         self._evidence: Evidence | None = None
 
     def judge_fields(self, entries: list[Entry]) -> tuple[FieldMatch, ...]:
@@ -66,20 +69,26 @@ class FieldJudge:
         node, expected, predicted, match, _, _ = entry
         assert match is not None
         matching = self._matching
-        is_equal, score, similarity = match
+        is_right, score, similarity, rule = match
         expected_type, predicted_type, type_right = self._judge_type(entry)
         category: Category = (
-            "exact"
-            if score >= matching.exact
-            else "partial"
-            if score >= matching.partial
-            else "incorrect"
+            "exact" if is_right else "partial" if score >= matching.partial else "incorrect"
         )
+        is_equal = is_right and rule not in LENIENT_RULES
+        is_literal = is_equal and not rule
+        if type_right is False and is_equal and is_same_json(expected, predicted):
+            type_right = True  # The expected value itself does not have the type of the schema.
         error, hallucination = "", 0
-        if not is_equal or type_right is False:
+        if is_equal and rule:
+            # Another spelling, or another type, of the right value.
+            type_right = None if type_right is None else True
+        elif not is_equal or type_right is False:
             hallucination = self._paired_hallucination(entry, category)
-            error = classify_paired(entry, category, hallucination, type_right=type_right)
+            error = classify_paired(entry, category, type_right=type_right)
             is_equal = is_equal and (type_right is not False or is_same_json(expected, predicted))
+            is_literal = is_literal and is_equal
+        if is_literal and not self._literal and not is_same_json(expected, predicted):
+            is_literal = not _find_type_fault(node, predicted, _predicted_type(node, predicted))
         return FieldMatch(
             node.path,
             node.name,
@@ -97,6 +106,9 @@ class FieldJudge:
             hallucination,
             expected,
             predicted,
+            is_literal,
+            rule,
+            not is_right and is_ambiguous_pair(expected, predicted, matching),
         )
 
     def _judge_missed(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
@@ -122,9 +134,9 @@ class FieldJudge:
 
     def _judge_spurious(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
         node = entry.node
-        hallucination = (
-            4 if entry.surplus else 3 if self._has_evidence(node, entry.predicted) else 1
-        )
+        hallucination = 4 if entry.surplus else 0
+        if not entry.surplus and self._text:
+            hallucination = 3 if self._has_evidence(node, entry.predicted) else 1
         expected_type, predicted_type, type_right = self._judge_type(entry)
         return FieldMatch(
             node.path,
@@ -158,7 +170,9 @@ class FieldJudge:
                 return 4
         elif isinstance(predicted, bool) or entry.node.has_choice(predicted):
             return 0  # chosen from given options, so not a hallucination
-        return 2 if category == "incorrect" and not self._has_evidence(entry.node, predicted) else 0
+        if category != "incorrect" or not self._text:
+            return 0
+        return 0 if self._has_evidence(entry.node, predicted) else 2
 
     def _has_evidence(self, node: SchemaNode, value: Any) -> bool:
         if self._evidence is None:
@@ -211,7 +225,7 @@ def _matcher_name(node: SchemaNode, value: Any, matching: Matching) -> str:
     if isinstance(value, str):
         return node.text_matcher
     if isinstance(value, list):
-        return node.array_matcher or ("list" if matching.ordered_arrays else "bag")
+        return node.get_array_matcher(matching)
     if isinstance(value, bool | dict):
         return "exact"
     return node.number_matcher
@@ -246,6 +260,13 @@ def _find_type_fault(node: SchemaNode, value: Any, predicted_type: str) -> str:
     """Returns a value's error: ``type``, ``enum`` or the name of a format; empty if it has none."""
     if node.types and predicted_type not in node.types:
         return "type"
+    if isinstance(value, list):
+        element = node.get_element()
+        is_wrong = element.types and any(
+            item is not None and _predicted_type(element, item) not in element.types
+            for item in value
+        )
+        return "type of elements" if is_wrong else ""
     if node.allowed is not None and encode_json(value) not in node.allowed:
         return "enum"
     if isinstance(value, str):

@@ -14,6 +14,7 @@ import msgspec
 from eval.extraction.matchers.match_result import Similarity
 from eval.extraction.record import Mode
 from eval.extraction.schemas.complexity import Complexity
+from eval.extraction.schemas.violations import ViolationClass
 
 Category = Literal["exact", "partial", "incorrect", "missed", "spurious"]
 
@@ -43,11 +44,11 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     expected: int = 0
     predicted: int = 0
     strict: int = 0
-    """Equal in value and type."""
+    """The same value, in the strict reading or by a rule."""
     exact: int = 0
-    """Score of at least the exact threshold; includes every strict match."""
+    """Right: strict matches, and values within a tolerance."""
     partial: int = 0
-    """Score of at least the partial threshold, but below the exact one."""
+    """Not right, but with a score of at least the partial threshold."""
     lenient: int = 0
     """Score of at least the lenient threshold; includes exact and partial matches."""
     missed: int = 0
@@ -56,6 +57,15 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     """Predicted fields with the type that the schema (or else the expected output) gives."""
     type_total: int = 0
     """Predicted fields for which there is such a type."""
+    literal: int = 0
+    """Equal in value and type in the strict reading, without rules."""
+    right: int = 0
+    """As ``exact``, but kept when the credit of an invalid reply is removed."""
+    left_out: int = 0
+    """Declared fields that the reply rightly has no value for."""
+    absent: int = 0
+    """Fields without an expected value: those left out, and the spurious ones. If there is no
+    readable reply, those that it should have left out."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(a + b for a, b in zip(_get_counts(self), _get_counts(other), strict=True)))
@@ -66,9 +76,9 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
         return self.expected - self.missed
 
     def remove_credit(self) -> Tally:
-        """Returns the tally of an invalid reply under the policy ``zero``: no field is right.
+        """Returns the tally of an invalid reply under the policy ``zero``: no field has credit.
 
-        All pairs count as incorrect. The numbers of missed and spurious fields do not change.
+        All pairs count as incorrect. The outcomes of fields do not change.
         """
         return Tally(
             expected=self.expected,
@@ -76,6 +86,9 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
             missed=self.missed,
             spurious=self.spurious,
             type_total=self.type_total,
+            right=self.right,
+            left_out=self.left_out,
+            absent=self.absent,
         )
 
     def sum_credit(self, mode: Mode) -> float:
@@ -148,10 +161,17 @@ class FieldMatch(msgspec.Struct, frozen=True):
     error: str
     """One of ``ERROR_PATTERNS``, or empty if the match is exact."""
     hallucination: int
-    """0 none, 1 field and value made up, 2 value made up, 3 value under a wrong field, 4 surplus
-    array elements."""
+    """0 none (or unknown without a text), 1 invented field and value, 2 wrong value that is not in
+    the text (no hallucination), 3 value of the text under a field without one, 4 surplus array
+    elements."""
     expected: Any = None
     predicted: Any = None
+    literal: bool = False
+    """Whether the values are also equal in the strict reading."""
+    rule: str = ""
+    """The rule by which they are the same, if the strict reading does not say so."""
+    ambiguous_date: bool = False
+    """Whether they could be the same date if the order of day and month were known."""
 
 
 class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -161,9 +181,24 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     parsed: bool
     """Whether the reply was JSON; if not, no field counts as predicted."""
     valid: bool
-    """Whether it is valid under the schema."""
+    """Whether it is valid under the schema, apart from what ``tolerated`` lists."""
     exact_match: bool
-    """Valid, every field strictly equal, none missed or spurious, ordered arrays in order."""
+    """Valid, every field strict, none missed or spurious, ordered arrays in order."""
+    valid_literal: bool = False
+    """Whether it is valid under the schema in the strict reading."""
+    exact_match_literal: bool = False
+    """The same in the strict reading: every field literal, all arrays in order."""
+    nulls: int = 0
+    """Number of nulls where the schema allows none, which count as fields left out."""
+    rules: dict[str, int] = {}
+    """Number of fields that are right by a rule only, by rule."""
+    ambiguous_dates: int = 0
+    """Number of wrong fields that could be right if the order of day and month were known."""
+    field_confidences: dict[str, tuple[tuple[float, bool], ...]] = {}
+    """Path of a field → the confidence of each decision on it, and whether the decision is right:
+    the right value, or no value where none is expected."""
+    tolerated: tuple[str, ...] = ()
+    """Violations of the schema that do not make the reply invalid; as ``schema_errors``."""
     tally: Tally
     by: dict[str, dict[str, Tally]]
     """Dimension (``type``, ``depth``, ``name``, ``required``) → key → tally."""
@@ -173,7 +208,15 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     # Rows would then depend on whether a sample's language was read from a file.
     language: str = msgspec.field(default_factory=lambda: "en")
     schema_errors: tuple[str, ...] = ()
-    """``PATH: KEYWORD``, at most twenty."""
+    """Why it is invalid: ``PATH: MESSAGE``, at most twenty."""
+    violations: tuple[ViolationClass, ...] = ()
+    """The same by keyword and field."""
+    searched: int = 0
+    """Predicted fields whose value was searched in the text; 0 without a text."""
+    not_found: int = 0
+    """Those whose value is not in the text literally."""
+    unchecked: bool = False
+    """Whether the sample has no usable schema, so that validity is unknown."""
     hallucinations: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Number of fields by type of hallucination, 1 to 4. A spurious field has type 1, 3 or 4. A
     field that is both expected and predicted has type 2 or 4 (a list with surplus elements), or is

@@ -32,6 +32,8 @@ from kg.base.files import sha256_file
 from kg.base.plain_text import clean_text
 
 MAX_REPEATS: Final = 1_000
+CONFIDENCES: Final = "confidences"
+"""Field of a row, and part of a reply, with the confidences of the parts of a value."""
 FIELDS: Final = ("id", "value", "raw", "confidence", "error", "repeat")
 
 _MAX_SHOWN_IDS = 5
@@ -110,6 +112,8 @@ class PredictionFormat:
         id: the benchmark's usual name of the field ``id``.
         parts: further fields of the benchmark. If there are any, ``read_value`` is given an object
             with the value and those of them that the row has, under the benchmark's names.
+        has_confidences: whether rows may give the confidences of the parts of a value, in the field
+            ``confidences``.
     """
 
     value: str
@@ -118,6 +122,7 @@ class PredictionFormat:
     field_map: Mapping[str, str] = field(default_factory=dict)
     id: str = "id"
     parts: tuple[str, ...] = ()
+    has_confidences: bool = False
 
     def name_field(self, field: str) -> str:
         """Returns the file's name of a field."""
@@ -191,7 +196,10 @@ def _list_fields(value: str, id: str) -> str:
 
 
 def read_predictions(
-    file: PredictionFile, ids: Container[str], form: PredictionFormat
+    file: PredictionFile,
+    ids: Container[str],
+    form: PredictionFormat,
+    rows: Iterable[tuple[str, Mapping[str, Any]]] | None = None,
 ) -> Predictions:
     """Reads the predictions of one system.
 
@@ -199,6 +207,7 @@ def read_predictions(
         file: the file, and the name of the system.
         ids: ids of the items.
         form: how rows are read.
+        rows: the rows with their places, if they are not to be read from the file as they are.
 
     Raises:
         MissingFileError: there is no such file.
@@ -213,7 +222,7 @@ def read_predictions(
     columns: dict[str, None] = {}
     bad_confidences: list[str] = []
     is_csv = find_delimiter(file.path) is not None
-    for where, row in iter_rows(file.path):
+    for where, row in iter_rows(file.path) if rows is None else rows:
         columns |= dict.fromkeys(row)
         reply = _read_row(row, where, form, is_csv=is_csv)
         confidence = row.get(form.name_field("confidence"))
@@ -296,11 +305,13 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     if isinstance(confidence, str) and is_csv:
         confidence = _parse_number(confidence)
     raw = row.get(form.name_field("raw"))
+    confidences = row.get(CONFIDENCES) if form.has_confidences else None
     reply = msgspec.structs.replace(
         reply,
         id=item,
         repeat=repeat,
         confidence=check_confidence(confidence, notes) if confidence is not None else None,
+        parts=reply.parts if confidences is None else reply.parts | {CONFIDENCES: confidences},
         notes=tuple(notes),
         raw=reply.raw if raw is None else make_storable(str(raw)),
     )

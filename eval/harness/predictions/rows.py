@@ -1,4 +1,4 @@
-"""Reads the rows of a file from elsewhere: JSON lines, one JSON array of objects, or CSV.
+"""Reads the rows of a file from elsewhere: JSON lines, one JSON array of objects, CSV or Excel.
 
 Each may be gzipped. A file comes from anywhere, so its size and depth are limited, and JSON is read
 strictly.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import io
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
-from kg.base.errors import RecordError
+from kg.base.errors import MissingExtraError, RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
@@ -22,9 +24,12 @@ from kg.base.strict_json import NotJsonError, parse_json
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
 MAX_ARRAY_BYTES: Final = 128 * 1024 * 1024
 """Maximum size of a file that is one JSON array, or gzipped; both are read as a whole."""
+MAX_WORKBOOK_BYTES: Final = 256 * 1024 * 1024
+"""Maximum size of an Excel workbook when unpacked."""
 MAX_DEPTH: Final = 100
 """Maximum nesting of a row."""
 CSV_DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
+WORKBOOK_ENDING: Final = ".xlsx"
 _SAVE_HINT: Final = "Save it as CSV in UTF-8; Excel calls this 'CSV UTF-8'."
 _OTHER_FORMATS: Final = {
     b"PK\x03\x04": "an Excel workbook or another archive",
@@ -58,6 +63,9 @@ def iter_rows(
     path = require_file(path, f"{noun}s file" if noun == "prediction" else f"{noun} file")
     delimiter = find_delimiter(path)
     _check_size(path, MAX_FILE_BYTES)
+    if path.suffix.lower() == WORKBOOK_ENDING:
+        yield from iter_workbook_rows(path)
+        return
     with _open_data(path) as handle:
         start = handle.read(4096)
         handle.seek(0)
@@ -207,6 +215,62 @@ def _iter_csv(file: IO[bytes], path: Path, delimiter: str) -> Iterator[tuple[str
                 where=f"{path}, from line {reader.line_num + 1} on",
                 hint=_SAVE_HINT,
             ) from error
+
+
+def iter_workbook_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the rows of the first sheet of an Excel workbook, under the names in its first row.
+
+    An empty cell is a field that is not given; formulas have the values stored with them.
+
+    Raises:
+        MissingExtraError: ``openpyxl`` is not installed.
+        RecordError: the file is damaged, or too large when unpacked.
+    """
+    try:
+        # Imported by name, because type checkers run without the extra installed.
+        openpyxl = importlib.import_module("openpyxl")
+    except ImportError as error:
+        raise MissingExtraError(
+            "openpyxl is not installed",
+            where=str(path),
+            hint="Install it with `pip install 'epoche[xlsx]'`, or convert the file to JSONL.",
+        ) from error
+    try:
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = sum(member.file_size for member in archive.infolist())
+        rows = [] if n_bytes > MAX_WORKBOOK_BYTES else list(_iter_sheet(openpyxl, path))
+    except Exception as error:  # the library raises whatever its parsers do
+        raise RecordError(
+            f"not an Excel workbook: {type(error).__name__}",
+            where=str(path),
+            hint="Save the file again as .xlsx, or convert it to JSONL.",
+        ) from error
+    if n_bytes > MAX_WORKBOOK_BYTES:
+        raise RecordError(
+            f"larger than {MAX_WORKBOOK_BYTES:,} bytes when unpacked",
+            where=str(path),
+            hint="Convert the file to JSONL.",
+        )
+    yield from rows
+
+
+def _iter_sheet(openpyxl: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        cells = workbook.worksheets[0].iter_rows(values_only=True)
+        header = [str(name) if name is not None else "" for name in next(cells, ())]
+        for number, values in enumerate(cells, start=2):
+            named = zip(header, values, strict=False)
+            row = {name: _read_cell(cell) for name, cell in named if name and cell is not None}
+            if row:
+                yield f"{path}:{number}", row
+    finally:
+        workbook.close()
+
+
+def _read_cell(cell: Any) -> Any:
+    """Converts a cell to a JSON value; dates become ISO texts."""
+    return cell if isinstance(cell, str | int | float | bool) else str(cell)
 
 
 def _check_delimiter(header: bytes, path: Path, delimiter: str) -> None:

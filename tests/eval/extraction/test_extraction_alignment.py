@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eval.extraction.matchers.schema_nodes import get_schema_plan
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
-from eval.extraction.settings import DEFAULT_MATCHING, Matching
+from eval.extraction.settings import SPECIFICATION_MATCHING, Matching
 from eval.extraction.verdicts import alignment
 from eval.extraction.verdicts.alignment import Entry, align_values
 
@@ -30,7 +30,7 @@ def score_arrays(expected: list[Any], predicted: list[Any], **array_keywords: An
         "properties": {"rows": {"type": "array", "items": ROW, **array_keywords}},
     }
     sample = Sample(id="rows", text="", schema=schema, expected={"rows": expected})
-    return score_sample(sample, {"rows": predicted})
+    return score_sample(sample, {"rows": predicted}, SPECIFICATION_MATCHING)
 
 
 def compute_total_score(entries: list[Entry]) -> float:
@@ -106,7 +106,10 @@ def test_order_inside_elements_is_checked() -> None:
     expected = [{"item": "a", "price": [{"x": 1}, {"x": 2}]}, {"item": "bb"}, {"item": "ccc"}]
     predicted = [{"item": "a", "price": [{"x": 2}, {"x": 1}]}, {"item": "bb"}, {"item": "ccd"}]
     assert not align_values(
-        get_schema_plan(SCHEMA).root, {"rows": expected}, {"rows": predicted}, DEFAULT_MATCHING
+        get_schema_plan(SCHEMA).root,
+        {"rows": expected},
+        {"rows": predicted},
+        SPECIFICATION_MATCHING,
     ).in_order
 
 
@@ -131,7 +134,7 @@ ELEMENTS = st.lists(ELEMENT, min_size=1, max_size=4)
 def compute_symmetric_score(element: Any, left: Any, right: Any) -> float:
     """Returns the mean score of a pair of elements over both directions."""
     forward, backward = (
-        align_values(element, *sides, DEFAULT_MATCHING).entries
+        align_values(element, *sides, SPECIFICATION_MATCHING).entries
         for sides in ((left, right), (right, left))
     )
     return (compute_total_score(forward) + compute_total_score(backward)) / 2
@@ -152,7 +155,10 @@ def test_no_other_assignment_has_a_greater_total(expected: list[Any], predicted:
     forward, backward = (
         compute_total_score(
             align_values(
-                get_schema_plan(SCHEMA).root, {"rows": left}, {"rows": right}, DEFAULT_MATCHING
+                get_schema_plan(SCHEMA).root,
+                {"rows": left},
+                {"rows": right},
+                SPECIFICATION_MATCHING,
             ).entries
         )
         for left, right in ((expected, predicted), (predicted, expected))
@@ -165,7 +171,10 @@ def test_no_other_assignment_has_a_greater_total(expected: list[Any], predicted:
 def test_shortcuts_give_the_same_alignment(expected: list[Any], predicted: list[Any]) -> None:
     def align_elements() -> tuple[Any, bool]:
         result = align_values(
-            get_schema_plan(SCHEMA).root, {"rows": expected}, {"rows": predicted}, DEFAULT_MATCHING
+            get_schema_plan(SCHEMA).root,
+            {"rows": expected},
+            {"rows": predicted},
+            SPECIFICATION_MATCHING,
         )
         return sorted(
             (entry.node.path, repr(entry.match), repr(entry.expected), repr(entry.predicted))

@@ -129,6 +129,16 @@ def test_columns_can_be_named_and_unknown_ones_are_kept(write_rows: Any) -> None
     assert second_sample.meta == {"b": [None]}
 
 
+def test_a_schema_is_taken_out_of_its_wrapper_and_that_is_said(write_rows: Any) -> None:
+    wrapper = {"type": "json_schema", "json_schema": {"name": "person", "schema": SCHEMA}}
+    loaded = load_samples(write_rows(make_row(1, schema=wrapper), make_row(2)))
+    assert [sample.schema for sample in loaded.samples] == [SCHEMA, SCHEMA]
+    assert loaded.notes == [
+        "1 of 2 samples with a schema that was taken out of a wrapper; the first: 1: "
+        "json_schema.schema"
+    ]
+
+
 def test_typed_columns_follow_the_schema(tmp_path: Path) -> None:
     # Parquet gives every schema the keys of all schemas, with null for missing ones.
     other_schema = {

@@ -52,14 +52,14 @@ def make_row(
     predicted: Any,
     *,
     schema: dict[str, Any] = PERSON,
-    text: str = "",
+    text: str | None = None,
     domain: str = "people",
     language: str = "en",
     repeat: int = 0,
 ) -> ExtractionRow:
     sample = Sample(
         id=name,
-        text=text or name,
+        text=name if text is None else text,
         schema=schema,
         expected=expected,
         domain=domain,
@@ -133,6 +133,9 @@ def test_field_breakdowns_follow_the_invalid_reply_policy() -> None:
 
 def test_bins_include_their_lower_limit_and_the_lower_median_is_used() -> None:
     schema = {"properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
+    # Numbers have a score by their distance only where the schema asks for it.
+    for field_schema in schema["properties"].values():
+        field_schema["x-match"] = "numeric"
     row = make_row("two", {"a": 100, "b": 100}, {"a": 39, "b": 40}, schema=schema)
     composite = measure_rows([row]).composite
     assert {bin_.name: bin_.count for bin_ in composite.bins if bin_.count} == {
@@ -334,14 +337,42 @@ def test_hallucinations_by_type_and_severity() -> None:
     text = "Ida meets Max in Berlin for 3 days."
     report = measure_rows([make_row("m", expected, predicted, schema=MEETING, text=text)])
     assert report.hallucinations.by_type == {"1": 1, "2": 1, "3": 1, "4": 1}
-    assert report.hallucinations.total == 4
+    # A wrong value that is not in the text is counted, but it is no hallucination.
+    assert report.hallucinations.total == 3
     severity = {name: share.count for name, share in report.hallucinations.severity.items()}
-    assert severity == {"critical": 2, "moderate": 1, "minor": 1}
-    assert report.hallucinations.severity["critical"].share == pytest.approx(2 / 6)
+    assert severity == {"critical": 1, "moderate": 1, "minor": 1}
+    assert report.hallucinations.severity["critical"].share == pytest.approx(1 / 6)
     # This rate, by its specification, does not count type 2: such a field has an expected
     # counterpart. The other 3 of the 6 fields have none.
     assert report.metrics["hallucination_rate"].value == pytest.approx(3 / 6)
     assert report.metrics["fabricated_value_rate"].value == pytest.approx(2 / 6)
+    # Of host, room, days, two guests and fee, "Zoe", "Leo" and 900 are not in the text.
+    assert report.metrics["not_found_literally_rate"].value == pytest.approx(3 / 6)
+
+
+def test_without_texts_what_depends_on_them_is_null_with_the_reason() -> None:
+    expected = {"host": "Ida", "guests": [{"guest": "Max"}]}
+    predicted = {"host": "Zoe", "fee": 9, "guests": [{"guest": "Max"}, {"guest": "Leo"}]}
+    report = measure_rows([make_row("m", expected, predicted, schema=MEETING, text="")])
+    assert report.hallucinations.by_type == {"1": 0, "2": 0, "3": 0, "4": 1}
+    for severity, share in (("critical", None), ("moderate", None), ("minor", 1 / 4)):
+        assert report.hallucinations.severity[severity].share == (
+            share if share is None else pytest.approx(share)
+        )
+    assert report.metrics["hallucination_rate"].value == pytest.approx(2 / 4)
+    for name in ("fabricated_value_rate", "not_found_literally_rate"):
+        assert report.metrics[name].value is None
+        assert "text" in report.metrics[name].why
+    assert report.errors.groups["extraction_errors"]["hallucinated_value"] == 0
+
+
+def test_a_value_that_is_right_but_not_in_the_text_is_no_hallucination() -> None:
+    expected = {"host": "Ida Roth", "days": 3}
+    row = make_row("m", expected, expected, schema=MEETING, text="Mrs Roth, Ida, came.")
+    report = measure_rows([row])
+    assert report.metrics["not_found_literally_rate"].value == 1.0
+    assert report.hallucinations.total == 0
+    assert report.metrics["fabricated_value_rate"].value == 0.0
 
 
 def test_omissions_by_name_type_requirement_and_depth() -> None:

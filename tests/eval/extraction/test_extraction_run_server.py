@@ -81,7 +81,8 @@ def test_perfect_model_gets_perfect_scores(
         assert metrics[name]["value"] == 1.0
     assert metrics["hallucination_rate"]["value"] == 0.0
     manifest = json.loads((out / "manifest.json").read_bytes())
-    assert manifest["counts"] == {"OK": SAMPLE_COUNT, "INVALID": 0, "UNPARSABLE": 0, "ERROR": 0}
+    unusable = {"INVALID": 0, "UNPARSABLE": 0, "ERROR": 0, "NULLS": 0}
+    assert manifest["counts"] == {"OK": SAMPLE_COUNT, **unusable}
     assert manifest["status"] == "complete"
     assert "loopback-scripted" not in (out / "manifest.json").read_text(), (
         "the API key must not be written"

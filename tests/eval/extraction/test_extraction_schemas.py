@@ -20,6 +20,7 @@ from eval.extraction.schemas.schema_validator import (
     MAX_VALUE_DEPTH,
     SchemaValidator,
 )
+from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from kg.base.errors import SchemaError
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
@@ -112,6 +113,9 @@ def test_formats_are_checked_by_default():
 @pytest.mark.parametrize(
     ("identifier", "draft"),
     [
+        ("http://json-schema.org/draft-04/schema#", "04"),
+        ("http://json-schema.org/draft-06/schema", "06"),
+        ("http://json-schema.org/schema#", "2020-12"),
         (DRAFT_07, "07"),
         (DRAFT_07.replace("http:", "https:").rstrip("#"), "07"),
         (DRAFT_2019, "2019-09"),
@@ -122,6 +126,84 @@ def test_formats_are_checked_by_default():
 def test_draft_is_the_named_one_or_2020_12(identifier, draft):
     schema = {"type": "object"} if identifier is None else {"$schema": identifier, "type": "object"}
     assert SchemaValidator.from_schema(schema).draft == draft
+
+
+def test_draft_04_has_its_own_keywords():
+    schema = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "id": "http://example.org/order",
+        "definitions": {"money": {"id": "#money", "minimum": 0, "exclusiveMinimum": True}},
+        "properties": {
+            "paid": {"$ref": "#money"},
+            "due": {"$ref": "#/definitions/money"},
+            "id": {"type": "string"},
+        },
+    }
+    validator = SchemaValidator.from_schema(schema)
+    assert validator.is_valid({"paid": 1, "due": 2, "id": "a"})
+    assert [error.path for error in validator.list_errors({"paid": 0, "due": 0})] == [
+        "/paid",
+        "/due",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "draft"),
+    [
+        ({"properties": {"a": {"minimum": 0, "exclusiveMinimum": True}}}, "04"),
+        ({"properties": {"a": {"items": [{"type": "string"}]}}}, "07"),
+        ({"properties": {"a": {"exclusiveMinimum": 0}}}, "2020-12"),
+    ],
+)
+def test_a_schema_that_names_no_draft_is_read_as_one_in_which_it_is_well_formed(schema, draft):
+    assert SchemaValidator.from_schema(schema).draft == draft
+
+
+def test_a_schema_malformed_in_every_draft_is_refused_as_of_the_newest():
+    with pytest.raises(SchemaError, match="malformed"):
+        SchemaValidator.from_schema({"properties": {"a": {"minimum": "0"}}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"a": "string"}, "any value would be valid"),
+        ({"name": {"type": "string"}, "age": {"type": "integer"}}, "any value would be valid"),
+        ({"name": "order", "schema": INVOICE_SCHEMA}, "under 'schema'"),
+        ({"name": "order", "schema_definition": INVOICE_SCHEMA}, "under 'schema_definition'"),
+        (
+            {"type": "json_schema", "json_schema": {"name": "a", "schema": INVOICE_SCHEMA}},
+            "under 'json_schema.schema'",
+        ),
+        (
+            {"type": "function", "function": {"name": "a", "parameters": INVOICE_SCHEMA}},
+            "under 'function.parameters'",
+        ),
+    ],
+)
+def test_wrappers_and_objects_that_are_no_schemas_are_refused(schema, message):
+    with pytest.raises(SchemaError, match=message):
+        SchemaValidator.from_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{}, {"title": "anything"}, {"x-match": "exact"}, {"definitions": {}}, {"minItems": 1}],
+)
+def test_schemas_with_few_keywords_are_accepted(schema):
+    SchemaValidator.from_schema(schema)
+
+
+def test_a_wrapper_is_unwrapped_only_if_it_has_one_schema():
+    assert unwrap_schema({"name": "a", "schema": INVOICE_SCHEMA}) == (INVOICE_SCHEMA, "schema")
+    for value in (
+        INVOICE_SCHEMA,
+        {"schema": INVOICE_SCHEMA, "parameters": INVOICE_SCHEMA},
+        {"properties": {"schema": {"type": "string"}}},
+        {"schema": {"a": "string"}},
+        [INVOICE_SCHEMA],
+    ):
+        assert unwrap_schema(value) == (value, "")
 
 
 def test_keywords_follow_the_draft():
@@ -149,7 +231,7 @@ def test_keywords_follow_the_draft():
 
 @pytest.mark.parametrize(
     "identifier",
-    ["http://json-schema.org/draft-04/schema#", "draft-07", "", 7, "http://127.0.0.1/s"],
+    ["http://json-schema.org/draft-03/schema#", "draft-07", "", 7, "http://127.0.0.1/s"],
 )
 def test_other_drafts_are_refused(identifier):
     with pytest.raises(SchemaError, match="names an unsupported draft"):

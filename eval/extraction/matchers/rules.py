@@ -1,0 +1,327 @@
+"""Decides by which named rule two different spellings are the same value.
+
+Rules accept what an expert accepts as the same value: "1200" for "$1,200.00", "January 5, 2024" for
+2024-01-05, a curly apostrophe. They never accept another value, however similar it looks. Each can
+be switched off (``Matching.rules``); what no rule accepts has the score of the strict reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+from eval.extraction.matchers.amounts import (
+    CURRENCIES,
+    Amount,
+    find_amount_rule,
+    parse_amount,
+    to_decimal,
+)
+from eval.extraction.matchers.dates import (
+    MAX_DATE_LENGTH,
+    Moment,
+    has_same_date,
+    is_ambiguous_date,
+    parse_readings,
+)
+from eval.extraction.matchers.identifiers import (
+    is_email,
+    is_url,
+    normalise_email,
+    normalise_phone,
+    normalise_url,
+)
+from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.matchers.schema_nodes import SchemaNode
+from eval.extraction.matchers.spellings import (
+    MAX_FOLDED_LENGTH,
+    could_be_phone,
+    drop_accents,
+    fold_punctuation,
+    fold_typography,
+    has_same_code,
+    is_phone_like,
+)
+from eval.extraction.settings import Matching, Rule
+from kg.base.errors import SettingError
+
+MAX_CURRENCY_LENGTH: Final = 10
+
+MAX_CODE_LENGTH: Final = 64
+"""Maximum length of a text that is compared as an identifier or telephone number."""
+
+TEXT_PLACEHOLDERS: Final = frozenset(
+    [
+        *("", "-", "--", "—", "?", "n/a", "na", "n.a.", "none", "null", "nil", "nan", "unknown"),
+        *("tbd", "not available", "not applicable", "not specified", "not mentioned"),
+        *("not provided", "not stated", "not given", "undefined", "unspecified", "missing"),
+        *("unbekannt", "keine angabe", "inconnu", "non précisé", "desconocido", "no disponible"),
+    ]
+)
+"""Texts that mean "no value", where null would be correct."""
+
+_BOOLEAN_WORDS: Final = {
+    **dict.fromkeys(["true", "yes", "y", "1", "ja", "oui", "sí", "si"], True),
+    **dict.fromkeys(["false", "no", "n", "0", "nein", "non"], False),
+}
+
+Judge = Callable[[str, str, str], bool]
+"""Takes the expected text, the predicted text and the path of the field."""
+
+
+def find_rule(node: SchemaNode, expected: Any, predicted: Any, matching: Matching) -> str:
+    """Returns the rule by which two unequal scalars are the same value, or an empty string."""
+    if node.is_literal or (not matching.rules and not matching.judge):
+        return ""
+    if isinstance(expected, str) and isinstance(predicted, str):
+        return _find_text_rule(node, expected, predicted, matching)
+    if isinstance(expected, bool) or isinstance(predicted, bool):
+        return _find_boolean_rule(node, expected, predicted, matching)
+    if isinstance(expected, str) or isinstance(predicted, str):
+        return _find_number_rule(expected, predicted, matching)
+    return ""
+
+
+def is_absent(value: Any, matching: Matching) -> bool:
+    """Returns whether a value counts as no value: null, or a text that a rule reads as none."""
+    if not isinstance(value, str):
+        return value is None
+    rules = matching.rules
+    if "empty_text" in rules and (not value or value.isspace()):
+        return True
+    return "placeholders" in rules and is_placeholder(value)
+
+
+def is_placeholder(value: Any) -> bool:
+    """Returns whether a value is a placeholder for "no value", such as "n/a"."""
+    # All placeholders are shorter than 40 characters; the test avoids folding long texts.
+    return (
+        isinstance(value, str) and len(value) < 40 and fold_case(value.strip()) in TEXT_PLACEHOLDERS
+    )
+
+
+def fold_value(value: Any, matching: Matching) -> Any:
+    """Returns a value that is mostly equal for two spellings of the same one, for a rough search.
+
+    Dates and amounts become what they stand for, other texts lose case and punctuation. Currencies
+    and units are dropped, so that equal results are only candidates.
+    """
+    if isinstance(value, dict):
+        parts = {key: fold_value(part, matching) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part is not None}
+    if isinstance(value, list):
+        return [fold_value(part, matching) for part in value]
+    if is_absent(value, matching) or isinstance(value, bool):
+        return None if is_absent(value, matching) else str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, str) or len(value) > MAX_CACHED_LENGTH:
+        return value
+    options = matching.rules, matching.date_order, matching.case_sensitive
+    spelling = _read_short_spelling(value, *options)
+    if spelling.readings:
+        return str(spelling.readings)
+    if spelling.amount is not None and not spelling.amount.unit:
+        return f"{float(spelling.amount.number):.15g}"
+    return spelling.bare
+
+
+def is_ambiguous_pair(expected: Any, predicted: Any, matching: Matching) -> bool:
+    """Returns whether unequal texts could be the same date in another order of day and month."""
+    if not isinstance(expected, str) or not isinstance(predicted, str):
+        return False
+    if "dates" not in matching.rules or max(len(expected), len(predicted)) > MAX_DATE_LENGTH:
+        return False
+    readings = [parse_readings(fold_typography(text)) for text in (expected, predicted)]
+    return not matching.date_order and is_ambiguous_date(readings[0], readings[1])
+
+
+class _Spelling(NamedTuple):
+    """How one text is spelled, and what it may stand for."""
+
+    text: str
+    """With its typography folded, if that rule is on."""
+    folded: str
+    """Also its case, unless it counts."""
+    bare: str
+    """Also its punctuation, if that rule is on."""
+    has_digits: bool
+    readings: tuple[Moment, ...]
+    """As a date or time; empty if it is none."""
+    amount: Amount | None
+    currency: str
+    """The code that the whole text stands for, or an empty string."""
+    is_address: bool
+    """Whether it is written as an address of mail or web."""
+
+
+def _read_spelling(
+    text: str, rules: tuple[Rule, ...], date_order: str, case_sensitive: bool
+) -> _Spelling:
+    text = fold_typography(text) if "typography" in rules else text.strip()
+    folded = text if case_sensitive else fold_case(text)
+    has_digits = any(map(str.isdecimal, text))
+    is_date = has_digits and "dates" in rules
+    return _Spelling(
+        text=text,
+        folded=folded,
+        bare=fold_punctuation(folded) if "punctuation" in rules else folded,
+        has_digits=has_digits,
+        readings=parse_readings(text, date_order) if is_date else (),
+        amount=parse_amount(text) if has_digits else None,
+        currency=CURRENCIES.get(text.lower(), "") if len(text) <= MAX_CURRENCY_LENGTH else "",
+        is_address=is_email(folded) or is_url(folded),
+    )
+
+
+_read_short_spelling: Final = lru_cache(16_384)(_read_spelling)
+MAX_CACHED_LENGTH: Final = 200
+"""Maximum length of the texts whose spelling is kept."""
+
+
+def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: Matching) -> str:
+    rules = matching.rules
+    length = max(len(expected), len(predicted))
+    if length > MAX_FOLDED_LENGTH:
+        return ""
+    if node.allowed is not None and node.has_choice(predicted) and node.has_choice(expected):
+        # Both are choices of the schema, which tells them apart.
+        return ""
+    read = _read_short_spelling if length <= MAX_CACHED_LENGTH else _read_spelling
+    options = rules, matching.date_order, matching.case_sensitive
+    first, second = read(expected, *options), read(predicted, *options)
+    if first.has_digits and second.has_digits:
+        # Before case is folded, because "mW" and "MW" are different units.
+        rule = _find_structured_rule(first, second, matching)
+        if rule is not None:
+            return rule
+    if first.folded == second.folded:
+        return "typography" if "typography" in rules else ""
+    if first.currency and first.currency == second.currency and "currencies" in rules:
+        return "currencies"
+    if first.bare == second.bare:
+        return "punctuation"
+    if "accents" in rules and drop_accents(first.bare) == drop_accents(second.bare):
+        return "accents"
+    if first.is_address or second.is_address:
+        is_same = _is_same_address(first.folded, second.folded)
+        if is_same and "identifiers" in rules:
+            return "identifiers"
+    if "booleans" in rules and node.types == ("boolean",) and _reads_same(expected, predicted):
+        return "booleans"
+    if matching.judge and load_judge(matching.judge)(expected, predicted, node.path):
+        return "judge"
+    return ""
+
+
+def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matching) -> str | None:
+    """Returns the rule by which two texts with digits are the same date, amount or identifier.
+
+    Empty if they are different dates or amounts, so that no other rule may accept them; ``None`` if
+    these rules cannot tell.
+    """
+    rules = matching.rules
+    if first.readings and second.readings:
+        is_same_date = has_same_date(first.readings, second.readings)
+        if is_same_date is not None:
+            return "dates" if is_same_date else ""
+    if first.amount is not None and second.amount is not None:
+        amount_rule = find_amount_rule(first.amount, second.amount)
+        if not amount_rule and amount_rule is not None:
+            return ""
+        if amount_rule in rules:
+            return amount_rule
+    if max(len(first.text), len(second.text)) > MAX_CODE_LENGTH:
+        return None
+    texts = first.folded, second.folded
+    if "phones" in rules and (is_phone_like(texts[0]) or is_phone_like(texts[1])):
+        numbers = [normalise_phone(text).lstrip("+") for text in texts if could_be_phone(text)]
+        if len(numbers) == 2 and numbers[0] == numbers[1]:
+            return "phones"
+    return "identifiers" if "identifiers" in rules and has_same_code(*texts) else None
+
+
+def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
+    """Returns the rule by which a JSON number and a text are the same value."""
+    if "types" not in matching.rules:
+        return ""
+    amounts = _read_amount(expected), _read_amount(predicted)
+    if amounts[0] is None or amounts[1] is None:
+        return ""
+    rule = find_amount_rule(amounts[0], amounts[1])
+    text = expected if isinstance(expected, str) else predicted
+    if rule == "numbers" and text.strip().lstrip("-").replace(".", "", 1).isdecimal():
+        return "types"
+    return rule if rule and rule in matching.rules else ""
+
+
+def _read_amount(value: Any) -> Amount | None:
+    if isinstance(value, str):
+        return parse_amount(value)
+    if not isinstance(value, int | float):
+        return None
+    number = to_decimal(value)
+    return None if number is None else Amount(number, "", percent=False, unit="")
+
+
+def _find_boolean_rule(node: SchemaNode, expected: Any, predicted: Any, matching: Matching) -> str:
+    """Returns the rule by which a boolean and a word, or 0 or 1 where the schema says boolean."""
+    if "booleans" not in matching.rules:
+        return ""
+    number_counts = node.types == ("boolean",)
+    readings: list[bool | None] = []
+    for value in (expected, predicted):
+        if isinstance(value, bool):
+            readings.append(value)
+        elif isinstance(value, str):
+            word = fold_case(value.strip())
+            if word in ("0", "1") and not number_counts:
+                return ""
+            readings.append(_BOOLEAN_WORDS.get(word))
+        elif isinstance(value, int | float) and number_counts and value in (0, 1):
+            readings.append(bool(value))
+        else:
+            return ""
+    return "booleans" if readings[0] is not None and readings[0] == readings[1] else ""
+
+
+def _reads_same(first: str, second: str) -> bool:
+    readings = _BOOLEAN_WORDS.get(fold_case(first)), _BOOLEAN_WORDS.get(fold_case(second))
+    return readings[0] is not None and readings[0] == readings[1]
+
+
+def _is_same_address(first: str, second: str) -> bool:
+    """Returns whether two texts are the same address of mail or web."""
+    if is_email(first) and is_email(second):
+        return normalise_email(first) == normalise_email(second)
+    if is_url(first) or is_url(second):
+        urls = normalise_url(first), normalise_url(second)
+        if urls[0] == urls[1]:
+            return True
+        # The scheme may be missing on one side, but not be another one.
+        bare = [url.removeprefix("https://").removeprefix("http://") for url in urls]
+        return bare[0] == bare[1] and (urls[0] == bare[0]) != (urls[1] == bare[1])
+    return False
+
+
+@cache
+def load_judge(name: str) -> Judge:
+    """Imports a function of the user's own, given as ``module:function``.
+
+    Raises:
+        SettingError: there is no such function.
+    """
+    module, _, function = name.partition(":")
+    try:
+        judge: Judge = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(
+            f"{name!r} cannot be imported: {error}",
+            where="metrics.field_matching.judge",
+            hint="Give module:function, where the module can be imported from here.",
+        ) from error
+    if not callable(judge):
+        raise SettingError(f"{name!r} is not a function", where="metrics.field_matching.judge")
+    return judge

@@ -1,0 +1,134 @@
+"""Folds spellings that differ only in typography, punctuation or separators.
+
+Each function returns a text that is equal for equal spellings. Nothing that can carry a meaning is
+dropped: signs, decimal points, ranges, symbols such as ``+`` and ``#``, and superscripts stay.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+MAX_FOLDED_LENGTH: Final = 10_000
+"""Longer texts are only compared literally."""
+
+_TYPOGRAPHY: Final = {
+    **dict.fromkeys("‘’‚‛′ʼ`´", "'"),
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
+    "⁄": "/",
+}
+# Compatibility characters of other kinds change the meaning: 10² is not 102, ½ is not 1/2 alone.
+_FOLDED_KINDS: Final = (
+    "<wide>", "<narrow>", "<noBreak>", "<compat>", "<small>", "<font>", "<square>", "<vertical>",
+)  # fmt: skip
+
+_LETTER: Final = r"[^\W\d_]"
+_ACRONYM: Final = re.compile(rf"(?<![\w.])(?:{_LETTER}\.)+{_LETTER}?(?![\w])")
+_BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+_AMOUNT_IN_BRACKETS: Final = re.compile(r"[^\w]*\d[\d.,' ]*[^\w]*")
+_QUOTES: Final = re.compile(r"""(?<![\w'"])["']+|(?<!\d)["']+(?!\w)""")
+_WORD_END: Final = re.compile(r"(?<=\w)[.,;:]+(?=\s|$)|(?<=[)\]\"'])[.,;:]+(?=\s|$)")
+_BETWEEN_LETTERS: Final = re.compile(rf"(?<={_LETTER})(?:[,;-]|\s+-+\s+)(?={_LETTER})")
+_IN_RANGE: Final = re.compile(r"(?<=\d)\s+-\s+(?=\d)")
+_AT_SLASH: Final = re.compile(r"\s*/\s*")
+_AND: Final = re.compile(r"(?<=\s)&(?=\s)")
+
+_CODE: Final = re.compile(r"[^\W_]+(?:[ \-./][^\W_]+)*")
+_CODE_SEPARATOR: Final = re.compile(r"[ \-./]")
+_DECIMAL: Final = re.compile(r"\d+\.\d+")
+MIN_CODE_LENGTH: Final = 5
+"""Minimum number of letters and digits of an identifier whose separators do not count."""
+MIN_CODE_DIGITS: Final = 3
+
+_PHONE: Final = re.compile(r"(?:tel:)?\s*[+(]?[\d\s()./-]{7,30}(?:(?:ext\.?|x)\s*\d{1,6})?", re.I)
+
+
+def fold_typography(text: str) -> str:
+    """Folds quotes, dashes, spaces, full-width letters, ligatures, digits; drops invisible ones.
+
+    White space is collapsed.
+    """
+    if not text.isascii():
+        text = "".join(map(_fold_character, unicodedata.normalize("NFC", text)))
+    elif "`" in text:
+        text = text.replace("`", "'")
+    return " ".join(text.split())
+
+
+def _fold_character(character: str) -> str:
+    if character.isascii():
+        return "'" if character == "`" else character
+    folded = _TYPOGRAPHY.get(character)
+    if folded is not None:
+        return folded
+    category = unicodedata.category(character)
+    if category == "Cf":
+        return ""
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    if category == "Zs":
+        return " "
+    if unicodedata.decomposition(character).startswith(_FOLDED_KINDS):
+        return unicodedata.normalize("NFKC", character)
+    return character
+
+
+def drop_accents(text: str) -> str:
+    """Returns a text without the marks on its letters: "Müller" gives "Muller"."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(one for one in decomposed if not unicodedata.combining(one))
+
+
+def fold_punctuation(text: str) -> str:
+    """Folds the punctuation of a text whose typography is folded; also brackets, ``&``, hyphens.
+
+    "P.O. Box 5, Bern" and "PO Box 5 Bern" give the same. Addresses of mail and web are unchanged.
+    """
+    if "@" in text or "://" in text:
+        return text
+    text = _BRACKETS.sub(_open_brackets, text)
+    text = _ACRONYM.sub(lambda match: match[0].replace(".", ""), text)
+    text = _QUOTES.sub(" ", text)
+    text = _WORD_END.sub("", text)
+    text = _BETWEEN_LETTERS.sub(" ", text)
+    text = _IN_RANGE.sub("-", text)
+    text = _AT_SLASH.sub("/", _AND.sub("and", text))
+    return " ".join(text.split())
+
+
+def _open_brackets(match: re.Match[str]) -> str:
+    """Returns what is in brackets; an amount in brackets is negative, so it keeps them."""
+    inner = match[1]
+    return match[0] if _AMOUNT_IN_BRACKETS.fullmatch(inner) else f" {inner} "
+
+
+def has_same_code(first: str, second: str) -> bool:
+    """Returns whether two identifiers differ only in their separators.
+
+    Both are folded texts. Separators may be of another kind at the same places, or missing on one
+    side altogether; "12-345" and "123-45" are different.
+    """
+    if not _CODE.fullmatch(first) or not _CODE.fullmatch(second):
+        return False
+    if _DECIMAL.fullmatch(first) or _DECIMAL.fullmatch(second):
+        return False
+    codes = [_CODE_SEPARATOR.sub("", text) for text in (first, second)]
+    if codes[0] != codes[1] or len(codes[0]) < MIN_CODE_LENGTH:
+        return False
+    if sum(map(str.isdecimal, codes[0])) < MIN_CODE_DIGITS:
+        return False
+    if first == codes[0] or second == codes[0]:
+        return True
+    return _CODE_SEPARATOR.sub("-", first) == _CODE_SEPARATOR.sub("-", second)
+
+
+def is_phone_like(text: str) -> bool:
+    """Returns whether a text is written as a telephone number with a country or area code."""
+    return text[:1] in ("+", "(", "t") and _PHONE.fullmatch(text) is not None
+
+
+def could_be_phone(text: str) -> bool:
+    """Returns whether a text could be a telephone number."""
+    return _PHONE.fullmatch(text) is not None

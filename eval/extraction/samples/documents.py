@@ -1,0 +1,96 @@
+"""Reads the JSON documents of a folder that has one file per schema, gold or prediction.
+
+Files are recognised by what they contain, not by their names. Names only pair them: files with the
+same stem belong together, without endings such as ``.gold``, ``.result`` and ``-schema``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kg.base.errors import RecordError
+from kg.base.strict_json import NotJsonError, parse_json
+
+MAX_FILES: Final = 100_000
+MAX_FOLDER_DEPTH: Final = 8
+MAX_DOCUMENT_BYTES: Final = 64 * 2**20
+TEXT_ENDINGS: Final = (".txt", ".md")
+
+_MARKERS = re.compile(
+    r"(?:[._-](?:gold|golden|schema|test|result|label|labels|expected|prediction|pred|output))+$",
+    re.IGNORECASE,
+)
+
+
+class Document(msgspec.Struct, frozen=True):
+    """One JSON file."""
+
+    path: Path
+    value: Any
+    problem: str = ""
+    """Why there is no value; otherwise empty."""
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Lists the files of a folder and its subfolders, sorted, without hidden ones.
+
+    Links to folders are not followed; dead links and devices are left out.
+
+    Raises:
+        RecordError: there are more than ``MAX_FILES``.
+    """
+    files: list[Path] = []
+    base = len(folder.parts)
+    for parent, folders, names in os.walk(folder):
+        path = Path(parent)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and len(path.parts) - base < MAX_FOLDER_DEPTH
+        )
+        visible = (path / name for name in sorted(names) if not name.startswith("."))
+        files += [file for file in visible if file.is_file()]
+        if len(files) > MAX_FILES:
+            raise RecordError(
+                f"more than {MAX_FILES:,} files",
+                where=str(folder),
+                hint="Name the folder with the data itself.",
+            )
+    return files
+
+
+def read_document(path: Path) -> Document:
+    """Reads one JSON file; a file that is too large or not JSON has a problem instead."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_DOCUMENT_BYTES:
+            return Document(path, None, f"larger than {MAX_DOCUMENT_BYTES:,} bytes")
+        return Document(path, parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf")))
+    except NotJsonError as error:
+        return Document(path, None, f"not JSON: {error}")
+    except OSError as error:
+        return Document(path, None, f"cannot be read: {error.strerror}")
+
+
+def strip_markers(path: Path) -> str:
+    """Returns the stem of a file without endings such as ``.gold`` and ``-schema``."""
+    stem = path.name.removesuffix(path.suffix)
+    return _MARKERS.sub("", stem) or stem
+
+
+def iter_names(path: Path, folder: Path) -> Iterator[str]:
+    """Yields the names under which a file may be meant, the most specific first."""
+    stem = strip_markers(path)
+    parent = path.parent.relative_to(folder).as_posix() if path.is_relative_to(folder) else "."
+    if parent != ".":
+        yield f"{parent}/{stem}"
+        yield f"{path.parent.name}/{stem}"
+    yield stem
+    yield path.name.removesuffix(path.suffix)
+    yield path.name

@@ -1,0 +1,167 @@
+"""Takes extractions out of the records in which benchmarks and services store them.
+
+For example DocuBench's ``{"status": "ok", "time_sec": 5.9, "data": {…}}``, omni-extract-bench's
+``{"output": {…}, "cost": …}`` and ExtractBench's ``{"output": {"extracted_data": {…},
+"field_citations": […]}}``. The schema decides: an object that has a key of its own schema is the
+extraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kg.base.plain_text import clean_text
+from kg.base.strict_json import NotJsonError, parse_json
+
+VALUE_KEYS: Final = (
+    *("value", "prediction", "predicted", "extraction", "extracted", "extracted_data"),
+    *("output", "data", "result", "response", "model_output", "answer", "content"),
+)
+"""Keys under which records store an extraction, the most specific first."""
+QUOTE_LISTS: Final = ("field_citations", "citations", "evidence", "quotes")
+"""Keys beside an extraction with a list of quotes."""
+QUOTE_TEXTS: Final = (
+    *("reference_text", "quote", "source_text", "source_quote", "cited_text", "text", "snippet"),
+)
+"""Keys of a quote with the quoted words."""
+FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
+"""Keys of a quote with the field that it supports."""
+MAX_QUOTES: Final = 10_000
+MAX_QUOTE_CHARACTERS: Final = 10_000
+
+_ERROR_KEYS = ("error", "error_message", "failure", "exception")
+_FAILED_STATUSES = ("error", "failed", "failure", "timeout", "timed_out", "cancelled")
+_MAX_LEVELS = 4
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What a record of one prediction contains."""
+
+    value: Any
+    """The extraction."""
+    keys: str = ""
+    """The keys that led to it, joined by dots; empty if there is no record around it."""
+    error: str = ""
+    """Why there is no extraction; otherwise empty."""
+    quotes: tuple[tuple[str, str], ...] = ()
+    """Field (or an empty text) and quoted words, from beside the extraction."""
+
+
+def open_record(value: Any, declared: Collection[str]) -> Record:
+    """Takes an extraction out of its record, if there is one.
+
+    Args:
+        value: a prediction as JSON.
+        declared: the keys that the schema (or, without one, the expected output) has at the top.
+    """
+    keys: list[str] = []
+    quotes: list[tuple[str, str]] = []
+    current = value
+    while isinstance(current, dict) and len(keys) < _MAX_LEVELS and _is_foreign(current, declared):
+        key = _find_value_key(current, declared)
+        error = _find_error(current)
+        if error and (key is None or not current[key]):
+            return Record(None, ".".join(keys), error)
+        if key is None:
+            break
+        quotes += list_quotes(current)
+        keys.append(key)
+        current = current[key]
+        if isinstance(current, str):
+            try:
+                current = parse_json(current)
+            except NotJsonError:
+                return Record(current, ".".join(keys), quotes=tuple(quotes))
+    if isinstance(current, dict) and not keys:
+        return Record(value)
+    return Record(current, ".".join(keys), quotes=tuple(quotes[:MAX_QUOTES]))
+
+
+def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
+    """Returns whether an object has none of the keys that an extraction may have."""
+    return bool(record) and not any(key in declared for key in record)
+
+
+def _find_value_key(record: dict[str, Any], declared: Collection[str]) -> str | None:
+    """Returns the key of the extraction, or of a record around it."""
+    found = [key for key in VALUE_KEYS if isinstance(record.get(key), dict | list)]
+    for key in found:
+        inner = record[key]
+        if isinstance(inner, dict) and any(name in declared for name in inner):
+            return key
+    if found:
+        return found[0]
+    texts = [key for key in VALUE_KEYS if isinstance(record.get(key), str)]
+    return texts[0] if texts else None
+
+
+def _find_error(record: dict[str, Any]) -> str:
+    for key in _ERROR_KEYS:
+        if record.get(key):
+            return clean_text(str(record[key]), 300)
+    status = record.get("status")
+    if isinstance(status, str) and status.lower() in _FAILED_STATUSES:
+        return f"its status is {clean_text(status, 60)!r}"
+    if record.get("success") is False:
+        return "it was not successful"
+    return ""
+
+
+def list_quotes(record: dict[str, Any]) -> list[tuple[str, str]]:
+    """Lists the quotes that are stored beside an extraction, with the fields they support."""
+    quotes: list[tuple[str, str]] = []
+    for key in QUOTE_LISTS:
+        quotes += _iter_quotes(record.get(key), "")
+    return quotes[:MAX_QUOTES]
+
+
+def _iter_quotes(value: Any, field: str) -> Iterator[tuple[str, str]]:
+    """Yields quotes of a list of quotes, or of an object of field → quote or quotes."""
+    if isinstance(value, str):
+        if value.strip():
+            yield field, value[:MAX_QUOTE_CHARACTERS]
+    elif isinstance(value, list):
+        for item in value[:MAX_QUOTES]:
+            if isinstance(item, str):
+                yield from _iter_quotes(item, field)
+            elif isinstance(item, dict):
+                text = next(
+                    (item[key] for key in QUOTE_TEXTS if isinstance(item.get(key), str)), ""
+                )
+                name = next((item[key] for key in FIELD_KEYS if isinstance(item.get(key), str)), "")
+                yield from _iter_quotes(text, name or field)
+    elif isinstance(value, dict) and not field:
+        for name, item in list(value.items())[:MAX_QUOTES]:
+            yield from _iter_quotes([item] if isinstance(item, dict) else item, str(name))
+
+
+def _get_text(item: dict[str, Any], keys: tuple[str, ...]) -> str:
+    """Returns the value of the first key that has a text; empty if none has."""
+    return next((item[key] for key in keys if isinstance(item.get(key), str)), "")
+
+
+def list_gold_quotes(rules: Any) -> list[tuple[str, str]]:
+    """Lists the quotes of rules as ExtractBench stores them: field → evidence with quotes.
+
+    Args:
+        rules: an object of field path → rule, or a list of rules with ``field_path``; a rule has a
+            list ``evidence`` of objects with ``quote``. Also its JSON text.
+    """
+    if isinstance(rules, str):
+        try:
+            rules = parse_json(rules)
+        except NotJsonError:
+            return []
+    pairs: list[tuple[Any, Any]] = []
+    if isinstance(rules, dict):
+        pairs = list(rules.items())
+    elif isinstance(rules, list):
+        pairs = [(rule.get("field_path"), rule) for rule in rules if isinstance(rule, dict)]
+    quotes: list[tuple[str, str]] = []
+    for path, rule in pairs[:MAX_QUOTES]:
+        if isinstance(rule, dict):
+            quotes += _iter_quotes(rule.get("evidence"), str(path or ""))
+    return quotes[:MAX_QUOTES]

@@ -1,0 +1,110 @@
+"""Loads gold for scoring predictions made elsewhere, in any layout of ``gold_folder``.
+
+Other than for a run, samples are kept where they can: without a text, without a usable schema, and
+with an expected output that its schema forbids. They are marked, and notes count them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from eval.extraction.matchers.schema_nodes import check_matchers
+from eval.extraction.samples.documents import read_document
+from eval.extraction.samples.gold_folder import complete_row, is_case, read_gold_folder
+from eval.extraction.samples.loader import (
+    SHIPPED,
+    LoadedSamples,
+    SampleReader,
+    describe_marks,
+    load_samples,
+)
+from eval.extraction.samples.row_files import Row, iter_file_rows
+from eval.extraction.schemas.schema_wrappers import unwrap_schema
+from kg.base.errors import RecordError, SchemaError
+from kg.base.files import require_file
+
+_HINT = "See docs/reference/extraction.md for the layouts of gold."
+
+
+def load_gold(
+    source: str,
+    *,
+    split: str = "test",
+    limit: int | None = None,
+    schema: Path | None = None,
+    predictions: Collection[Path] = (),
+) -> LoadedSamples:
+    """Loads gold.
+
+    Args:
+        source: a file or folder; also ``shipped``, or ``owner/name`` on the hub.
+        split: split of a data set on the hub.
+        limit: read only this many samples.
+        schema: file with the schema of samples without their own.
+        predictions: files and folders that are predictions, and so not gold.
+
+    Returns:
+        At least one sample, with notes on those that are marked.
+
+    Raises:
+        MissingFileError: there is no such file, or a folder without gold.
+        SchemaError: ``schema`` has no schema.
+        RecordError: a file is damaged or too large, no row is usable, or it is unclear which folder
+            has the gold.
+    """
+    path = Path(source)
+    if source == SHIPPED or not path.exists():
+        return load_samples(source, split=split, limit=limit)
+    common = None if schema is None else read_schema_file(schema)
+    reader = SampleReader(source, strict=False, formats=True, limit=limit, keep=True)
+    for name, rows in _iter_rows(path, common, predictions):
+        reader.read_rows(name, rows)
+        if reader.is_full:
+            break
+    if not reader.samples:
+        first = f"; {reader.rejected[0]}" if reader.rejected else ""
+        raise RecordError(f"no usable gold{first}", where=source, hint=_HINT)
+    return LoadedSamples(reader.samples, reader.rejected, list(describe_marks(reader.samples)))
+
+
+def _iter_rows(
+    path: Path, schema: Any, predictions: Collection[Path]
+) -> Iterator[tuple[str, Iterator[Row]]]:
+    if path.is_dir():
+        yield from read_gold_folder(path, schema, predictions)
+        return
+    if path.suffix.lower() == ".json":
+        document = read_document(path)
+        value = document.value
+        if isinstance(value, dict):
+            row = value if is_case(value) else {"id": path.stem, "expected_output": value}
+            yield "", iter([complete_row(Row(1, row), path.parent, schema)])
+            return
+    yield (
+        "",
+        (
+            row if row.values is None else complete_row(row, path.parent, schema)
+            for row in iter_file_rows(path)
+        ),
+    )
+
+
+def read_schema_file(path: Path) -> dict[str, Any]:
+    """Reads the schema in a file, out of its wrapper if it has one.
+
+    Raises:
+        MissingFileError: there is no such file.
+        SchemaError: it is not JSON, or no usable schema.
+    """
+    document = read_document(require_file(path, "schema file"))
+    if document.problem:
+        raise SchemaError(f"the schema is {document.problem}", where=str(path))
+    schema, _ = unwrap_schema(document.value)
+    try:
+        check_matchers(schema)
+    except SchemaError as error:
+        where = f"{path}: {error.where}" if error.where else str(path)
+        raise SchemaError(error.what, where=where, hint=error.hint) from error
+    return dict(schema)

@@ -1,0 +1,370 @@
+"""Finds gold, schemas and texts in a folder of files, for scoring predictions made elsewhere.
+
+Four layouts are recognised by what the files contain:
+
+* **rows**: JSON lines, arrays, Parquet or Excel whose rows have a gold value (or ``gt_path``, the
+  path of a file with it, as in omni-extract-bench);
+* **cases**: JSON files with schema and gold together (ExtractBench's ``*.test.json``);
+* **documents**: one JSON file per gold document, with a schema of the same stem, or the only schema
+  in the same folder or one above it (DocuBench, extract-bench);
+* the folder with the gold of such a layout alone: schemas are then sought in the folders beside it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from eval.extraction.matchers.schema_nodes import get_schema_plan
+from eval.extraction.samples.documents import (
+    TEXT_ENDINGS,
+    Document,
+    list_files,
+    read_document,
+    strip_markers,
+)
+from eval.extraction.samples.envelopes import list_gold_quotes, open_record
+from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
+from eval.extraction.samples.sample import EXPECTED_KEYS, SCHEMA_KEYS
+from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.schemas.schema_wrappers import is_schema, unwrap_schema
+from eval.extraction.verdicts.quotes import QUOTES
+from kg.base.errors import MissingFileError, RecordError, SchemaError
+from kg.base.plain_text import join_list
+
+GOLD_PATH_KEYS: Final = ("gt_path", "gold_path")
+"""Columns with the path of the file that has the gold."""
+DOCUMENT_PATH_KEYS: Final = ("pdf", "doc_path", "file", "file_path", "path", "source_file_path")
+"""Columns with the path of the document that was read."""
+RULE_KEYS: Final = ("_field_rules", "field_rules", "test_rules")
+"""Columns with rules per field, whose evidence has quotes."""
+GOLD_NAMES: Final = frozenset(
+    {"gold", "golden", "labels", "label", "ground_truth", "groundtruth", "gt", "expected"}
+    | {"annotations", "references", "reference", "answers"}
+)
+"""Names that tell the folder with gold from others with documents of the same stems."""
+
+_DOCUMENTS = (".json",)
+
+
+def is_case(value: Any) -> bool:
+    """Returns whether a JSON value has schema and gold together."""
+    return (
+        isinstance(value, dict)
+        and any(key in value for key in EXPECTED_KEYS)
+        and any(
+            is_schema(unwrap_schema(value[key])[0]) or isinstance(value[key], str)
+            for key in SCHEMA_KEYS
+            if key in value
+        )
+    )
+
+
+def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
+    """Returns whether a row has a gold value and a schema or a text, or the path of a gold file.
+
+    Args:
+        row: the row; ``None`` if it could not be read.
+        has_schema: whether there is a common schema, so that gold values are enough.
+    """
+    if row is None:
+        return False
+    if any(isinstance(row.get(key), str) for key in GOLD_PATH_KEYS):
+        return True
+    is_complete = has_schema or any(key in row for key in (*SCHEMA_KEYS, "text"))
+    return is_complete and any(key in row for key in EXPECTED_KEYS)
+
+
+def read_gold_folder(
+    folder: Path, schema: Any, predictions: Collection[Path]
+) -> Iterator[tuple[str, Iterator[Row]]]:
+    """Yields the files of a folder with their rows, in the columns of ``sample_from_row``.
+
+    Args:
+        folder: the folder.
+        schema: schema of all samples that have none of their own; ``None`` if there is none.
+        predictions: files and folders that are predictions, and so not gold.
+
+    Raises:
+        MissingFileError: there is no gold.
+        RecordError: several folders could be the gold.
+    """
+    # Gold may be scored against itself.
+    paths = {path.resolve() for path in predictions}
+    excluded = {path for path in paths if not folder.resolve().is_relative_to(path)}
+    files = [file for file in list_files(folder) if not _is_inside(file, excluded)]
+    row_files = _find_row_files(files, has_schema=schema is not None)
+    if row_files:
+        for file in row_files:
+            yield file.name, _complete_rows(iter_file_rows(file), folder, schema)
+        return
+    documents = [read_document(file) for file in files if file.suffix.lower() in _DOCUMENTS]
+    cases = [document for document in documents if is_case(document.value)]
+    if cases:
+        for document, name in _name_documents(cases, folder):
+            row = {**document.value, "id": document.value.get("id") or name}
+            yield name, _complete_rows(iter([Row(1, row)]), folder, schema)
+        return
+    yield from _read_pairs(folder, files, documents, schema, excluded)
+
+
+def _is_inside(file: Path, excluded: Collection[Path]) -> bool:
+    if not excluded:
+        return False
+    path = file.resolve()
+    return any(path == other or path.is_relative_to(other) for other in excluded)
+
+
+def _find_row_files(files: list[Path], *, has_schema: bool) -> list[Path]:
+    """Returns the files with rows that have gold, of the least depth at which there are any."""
+    found: dict[int, list[Path]] = defaultdict(list)
+    for file in files:
+        name = file.name.lower()
+        if not name.endswith(ENDINGS):
+            continue
+        if name.endswith(_DOCUMENTS) and not _starts_with_bracket(file):
+            continue
+        try:
+            first = next(iter_file_rows(file), None)
+        except RecordError:
+            continue  # damaged as a whole; it is no reason to refuse the others
+        if first is not None and is_gold_row(first.values, has_schema=has_schema):
+            found[len(file.parts)].append(file)
+    return found[min(found)] if found else []
+
+
+def _starts_with_bracket(file: Path) -> bool:
+    with file.open("rb") as handle:
+        return handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+
+
+def _complete_rows(rows: Iterator[Row], folder: Path, schema: Any) -> Iterator[Row]:
+    for row in rows:
+        yield row if row.values is None else complete_row(row, folder, schema)
+
+
+def complete_row(row: Row, folder: Path, schema: Any) -> Row:
+    """Adds gold and text from the files that a row names, the common schema and gold quotes.
+
+    Args:
+        row: the row, with values.
+        folder: folder in which the files are; a path that leads out of it is refused.
+        schema: schema of rows without one; ``None`` if there is none.
+    """
+    values = dict(row.values or {})
+    gold_key = next((key for key in GOLD_PATH_KEYS if isinstance(values.get(key), str)), None)
+    if gold_key is not None and not any(key in values for key in EXPECTED_KEYS):
+        path = _resolve_inside(folder, values[gold_key])
+        if path is None:
+            return Row(row.number, None, f"its {gold_key} names no file in the folder of the data")
+        document = read_document(path)
+        if document.problem:
+            return Row(row.number, None, f"its {gold_key}: {document.problem}")
+        values["expected_output"] = document.value
+    if schema is not None and not any(values.get(key) for key in SCHEMA_KEYS):
+        values = {key: value for key, value in values.items() if key not in SCHEMA_KEYS}
+        values["schema"] = schema
+    document_path = next(
+        (values[key] for key in DOCUMENT_PATH_KEYS if isinstance(values.get(key), str)), ""
+    )
+    if "text" not in values and document_path.lower().endswith(TEXT_ENDINGS):
+        text_file = _resolve_inside(folder, document_path)
+        if text_file is not None:
+            values["text"] = _read_text(text_file)
+    for key in RULE_KEYS:
+        rules = values.pop(key, None)
+        if quotes := list_gold_quotes(rules):
+            values[QUOTES] = [*values.get(QUOTES, ()), *quotes]
+    return Row(row.number, values)
+
+
+def _resolve_inside(folder: Path, name: str) -> Path | None:
+    """Returns a file in a folder; ``None`` if there is none or its path leads out of the folder."""
+    try:
+        path = (folder / name).resolve()
+        is_file = path.is_relative_to(folder.resolve()) and path.is_file()
+    except (OSError, ValueError):
+        return None
+    return path if is_file else None
+
+
+def _read_text(path: Path) -> str:
+    with path.open("rb") as handle:
+        return handle.read(4_000_001).decode(errors="replace")
+
+
+def _find_texts(files: list[Path]) -> dict[str, Path]:
+    """Returns the text files by stem; stems of several files are left out."""
+    texts = [file for file in files if file.suffix.lower() in TEXT_ENDINGS]
+    counts = Counter(map(strip_markers, texts))
+    return {name: file for file in texts if counts[name := strip_markers(file)] == 1}
+
+
+def list_declared_keys(schema: Any, expected: Any = None) -> frozenset[str]:
+    """Returns the top-level keys that a schema declares.
+
+    Args:
+        schema: a schema, also in a wrapper.
+        expected: a value whose keys count instead if the schema declares none.
+    """
+    schema, _ = unwrap_schema(schema)
+    keys: tuple[str, ...] = ()
+    if isinstance(schema, dict):
+        with suppress(SchemaError):
+            keys = tuple(get_schema_plan(SchemaValidator.from_schema(schema).schema).root.keys)
+    if not keys and isinstance(expected, dict):
+        keys = tuple(expected)
+    return frozenset(keys)
+
+
+def _name_documents(documents: list[Document], folder: Path) -> Iterator[tuple[Document, str]]:
+    """Yields documents with distinct names: stems without markers, whole stems, or paths."""
+    short = [strip_markers(document.path) for document in documents]
+    whole = [document.path.stem for document in documents]
+    paths = [document.path.relative_to(folder).with_suffix("").as_posix() for document in documents]
+    for names in (short, whole, paths):
+        if len(set(names)) == len(names):
+            yield from zip(documents, names, strict=True)
+            return
+    yield from zip(documents, paths, strict=True)
+
+
+def _read_pairs(
+    folder: Path, files: list[Path], documents: list[Document], schema: Any, excluded: set[Path]
+) -> Iterator[tuple[str, Iterator[Row]]]:
+    """Yields one row per gold document, with its schema and text."""
+    beside: list[Path] = []
+    schemas = [document for document in documents if is_schema(unwrap_schema(document.value)[0])]
+    if not schemas and schema is None and folder.resolve().parent != folder.resolve():
+        beside = [file for file in _list_beside(folder) if not _is_inside(file, excluded)]
+        found = (read_document(file) for file in beside if file.suffix.lower() in _DOCUMENTS)
+        schemas = [document for document in found if is_schema(unwrap_schema(document.value)[0])]
+    schema_paths = {document.path for document in schemas}
+    others = [document for document in documents if document.path not in schema_paths]
+    finder = _SchemaFinder(schemas, schema)
+    gold = _choose_gold(folder, others, finder)
+    texts = _find_texts([*files, *beside])
+    for document, name in _name_documents(gold, folder):
+        if document.problem:
+            yield name, iter([Row(1, None, document.problem)])
+            continue
+        found_schema = finder.find_schema(document.path)
+        record = open_record(document.value, list_declared_keys(found_schema))
+        row: dict[str, Any] = {"id": name, "expected_output": record.value}
+        if record.quotes:
+            row[QUOTES] = record.quotes
+        if found_schema is not None:
+            row["schema"] = found_schema
+        text_file = texts.get(strip_markers(document.path))
+        if text_file is not None:
+            row["text"] = _read_text(text_file)
+        yield name, iter([Row(1, row)])
+
+
+def _list_beside(folder: Path) -> list[Path]:
+    """Lists the files beside a folder and those of the folders beside it, not deeper."""
+    parent = folder.resolve().parent
+    files: list[Path] = []
+    try:
+        for entry in sorted(parent.iterdir()):
+            if entry.name.startswith(".") or entry == folder.resolve():
+                continue
+            if entry.is_file():
+                files.append(entry)
+            elif entry.is_dir():
+                files += [file for file in sorted(entry.iterdir()) if file.is_file()]
+            if len(files) > 10_000:
+                return []
+    except OSError:
+        return []
+    return files
+
+
+class _SchemaFinder:
+    """Finds the schema of a document: of the same stem, else the only one in or above its folder.
+
+    Args:
+        schemas: the schema files.
+        common: the schema of documents without one of their own; may be ``None``.
+    """
+
+    def __init__(self, schemas: list[Document], common: Any) -> None:
+        self._common = common
+        self._schemas = schemas
+        counts = Counter(strip_markers(document.path) for document in schemas)
+        self._by_stem = {
+            name: document.value
+            for document in schemas
+            if counts[name := strip_markers(document.path)] == 1
+        }
+        self._by_folder: dict[Path, list[Any]] = defaultdict(list)
+        for document in schemas:
+            self._by_folder[document.path.parent].append(document.value)
+
+    def find_schema(self, path: Path) -> Any:
+        """Returns the schema of a document, or ``None``."""
+        if self._common is not None:
+            return self._common
+        found = self._by_stem.get(strip_markers(path))
+        if found is not None:
+            return found
+        for parent in path.parents:
+            if parent in self._by_folder:
+                values = self._by_folder[parent]
+                return values[0] if len(values) == 1 else None
+        # The only schema of all is meant for every document.
+        return self._schemas[0].value if len(self._schemas) == 1 else None
+
+
+def _fits_schema(value: Any, schema: Any) -> bool:
+    """Returns whether a JSON value can be meant for a schema: it has one of its keys, or none."""
+    declared = list_declared_keys(schema)
+    if not declared:
+        return isinstance(value, dict | list)
+    if not isinstance(value, dict):
+        return False
+    if not value:
+        return True
+    opened = open_record(value, declared).value
+    return isinstance(opened, dict) and any(key in declared for key in opened)
+
+
+def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder) -> list[Document]:
+    """Returns the gold documents among others, such as predictions and lists of sources.
+
+    Raises:
+        MissingFileError: there is none.
+        RecordError: several folders have documents that could be the gold.
+    """
+    named = [document for document in documents if ".gold" in document.path.name.lower()]
+    documents = named or documents
+    groups: dict[Path, list[Document]] = defaultdict(list)
+    for document in documents:
+        schema = finder.find_schema(document.path)
+        if document.problem or (schema is not None and _fits_schema(document.value, schema)):
+            groups[document.path.parent].append(document)
+    if not groups:
+        for document in documents:
+            groups[document.path.parent].append(document)
+    if not groups:
+        raise MissingFileError(
+            "the folder has no gold",
+            where=str(folder),
+            hint="Gold is one JSON file per document, with a schema of the same name in another "
+            "folder; or rows with schema and expected_output.",
+        )
+    preferred = {path: group for path, group in groups.items() if path.name.lower() in GOLD_NAMES}
+    if preferred and not named:
+        groups = preferred
+    found = [document for group in groups.values() for document in group]
+    if named or len(groups) == 1 or len({strip_markers(one.path) for one in found}) == len(found):
+        return found
+    names = [path.relative_to(folder).as_posix() for path in groups]
+    raise RecordError(
+        f"the same documents are in several folders: {join_list(names[:8])}",
+        where=str(folder),
+        hint="Name the one with the gold: --gold FOLDER.",
+    )

@@ -1,0 +1,322 @@
+"""Reads predictions for scoring: files of rows, and folders with one JSON file per document.
+
+Predictions are matched with samples by id or, where that is unambiguous, by the name of the
+document. An extraction is taken out of the record in which a service or benchmark stores it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
+from eval.extraction.samples.envelopes import VALUE_KEYS, open_record
+from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
+from eval.extraction.samples.sample import ID_KEYS, MARKS, Sample
+from eval.extraction.verdicts.quotes import QUOTES
+from eval.extraction.view import read_extraction
+from eval.harness.predictions.reader import (
+    PredictionFile,
+    PredictionFormat,
+    Predictions,
+    read_predictions,
+)
+from eval.harness.predictions.rows import iter_rows
+from eval.harness.reply import Reply
+from kg.base.errors import MissingFileError, RecordError
+from kg.base.files import require_file, sha256_bytes, sha256_file
+from kg.base.plain_text import clean_text, format_count, join_list
+
+PREDICTION_NAMES: Final = frozenset({"predictions", "prediction", "outputs", "output"})
+"""Names that tell the folder with extractions from others with documents of the same stems."""
+
+MAX_PREDICTION_BYTES: Final = 8 * 2**20
+"""Maximum size of a file with one prediction; a larger one is an unreadable reply."""
+
+_MAX_SHOWN = 5
+
+
+class PredictedSystem(msgspec.Struct, frozen=True):
+    """The predictions of one system."""
+
+    predictions: Predictions
+    notes: tuple[str, ...] = ()
+    """What a reader must know about them, one clause each."""
+
+
+class SampleNames:
+    """The names under which predictions may refer to samples.
+
+    Args:
+        samples: the samples.
+    """
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self._ids = {sample.id: sample.id for sample in samples}
+        others: dict[str, set[str]] = defaultdict(set)
+        for sample in samples:
+            others[strip_markers(Path(f"{sample.id}.json"))].add(sample.id)
+            for key in DOCUMENT_PATH_KEYS:
+                value = sample.meta.get(key)
+                if isinstance(value, str) and value:
+                    path = Path(value)
+                    for name in (path.stem, path.name, value, f"{path.parent.name}/{path.stem}"):
+                        others[name].add(sample.id)
+        self._others = {name: min(ids) for name, ids in others.items() if len(ids) == 1}
+        self._declared = {
+            sample.id: list_declared_keys(
+                None if "schema" in sample.meta.get(MARKS, {}) else sample.schema, sample.expected
+            )
+            for sample in samples
+        }
+        self.only_id: Final = samples[0].id if len(samples) == 1 else None
+        self.rows_are_numbered: Final = all(
+            sample.id == str(number) for number, sample in enumerate(samples, start=1)
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids or name in self._others
+
+    def get_id(self, name: str) -> str | None:
+        """Returns the id of the sample that a name means, or ``None``."""
+        return self._ids.get(name) or self._others.get(name)
+
+    def get_declared_keys(self, id_: str) -> frozenset[str]:
+        """Returns the keys that an extraction from a sample may have at the top."""
+        return self._declared[id_]
+
+
+def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
+    """Replaces a folder of several systems that has no name by ``NAME=FOLDER`` of each.
+
+    It has one folder per system if documents of the same name are in several of its subfolders.
+    """
+    expanded: list[str] = []
+    for text in texts:
+        path = Path(text)
+        if "=" in path.name or not path.is_dir():
+            expanded.append(text)
+            continue
+        systems: dict[str, set[str]] = defaultdict(set)
+        counts: Counter[str] = Counter()
+        for file in list_files(path):
+            parts = file.relative_to(path).parts
+            id_ = _find_id(file, path, names)
+            if id_ is None or len(parts) == 1 or id_ in systems[parts[0]]:
+                continue
+            systems[parts[0]].add(id_)
+            counts[id_] += 1
+        found = [name for name, ids in systems.items() if ids]
+        if len(found) > 1 and max(counts.values(), default=0) > 1:
+            expanded += [f"{name}={path / name}" for name in found]
+        else:
+            expanded.append(text)
+    return expanded
+
+
+def read_system(
+    file: PredictionFile, names: SampleNames, form: PredictionFormat
+) -> PredictedSystem:
+    """Reads the predictions of one system.
+
+    Args:
+        file: the file or folder, and the name of the system.
+        names: the samples.
+        form: how rows are read.
+
+    Raises:
+        EpocheError: see ``read_predictions``; a folder has no prediction on a sample, or it is
+            unclear which of its folders has the predictions.
+    """
+    found = _read_folder(file, names) if file.path.is_dir() else _read_file(file, names, form)
+    return _open_records(found, names)
+
+
+def describe_system(file: PredictionFile) -> dict[str, Any]:
+    """Returns what a manifest says about predictions: the name of the file, and a hash."""
+    path = file.path
+    if not path.is_dir():
+        return {"predictions": path.name, "sha256": sha256_file(path)}
+    hashes = []
+    for member in list_files(path):
+        if member.suffix.lower() == ".json":
+            require_file(member, "prediction")
+            hashes.append(f"{member.relative_to(path).as_posix()} {sha256_file(member)}\n")
+    return {"predictions": path.name, "sha256": sha256_bytes("".join(hashes).encode())}
+
+
+def _find_id(file: Path, folder: Path, names: SampleNames) -> str | None:
+    if file.suffix.lower() != ".json":
+        return None
+    found = (names.get_id(name) for name in iter_names(file, folder))
+    return next((id_ for id_ in found if id_ is not None), None)
+
+
+def _read_folder(file: PredictionFile, names: SampleNames) -> Predictions:
+    folder = file.path
+    groups: dict[Path, dict[str, Path]] = defaultdict(dict)
+    unknown: dict[Path, list[str]] = defaultdict(list)
+    for path in list_files(folder):
+        if path.suffix.lower() != ".json":
+            continue
+        id_ = _find_id(path, folder, names)
+        if id_ is None:
+            unknown[path.parent].append(strip_markers(path))
+        elif id_ in groups[path.parent]:
+            raise RecordError(
+                f"two files are predictions on {clean_text(id_, 60)!r}: "
+                f"{groups[path.parent][id_].name} and {path.name}",
+                where=str(path.parent),
+                hint="Keep one of them.",
+            )
+        else:
+            groups[path.parent][id_] = path
+    chosen = _choose_groups(folder, {path: group for path, group in groups.items() if group})
+    paths = {id_: path for group in chosen.values() for id_, path in group.items()}
+    extra = [name for parent in chosen for name in unknown[parent]]
+    replies = [_read_reply(id_, path, file.name) for id_, path in paths.items()]
+    return Predictions(tuple(replies), len(extra), tuple(extra[:_MAX_SHOWN]))
+
+
+def _choose_groups(
+    folder: Path, groups: Mapping[Path, Mapping[str, Path]]
+) -> Mapping[Path, Mapping[str, Path]]:
+    """Returns the folders with the predictions: all, unless several are on the same sample."""
+    if not groups:
+        raise MissingFileError(
+            "the folder has no prediction on a sample of this data set",
+            where=str(folder),
+            hint="Predictions are JSON files named like the samples' ids.",
+        )
+    counts = Counter(id_ for group in groups.values() for id_ in group)
+    if max(counts.values()) == 1:
+        return groups
+    preferred = {
+        path: group
+        for path, group in groups.items()
+        if path != folder and path.name.lower() in PREDICTION_NAMES
+    }
+    if len(preferred) == 1:
+        return preferred
+    if folder in groups:
+        return {folder: groups[folder]}
+    shown = [path.relative_to(folder).as_posix() for path in groups]
+    raise RecordError(
+        f"the same samples are in several folders: {join_list(shown[:8])}",
+        where=str(folder),
+        hint="Name one of them, or give the folder without NAME= if each is a system.",
+    )
+
+
+def _read_reply(id_: str, path: Path, system: str) -> Reply:
+    if path.stat().st_size > MAX_PREDICTION_BYTES:
+        problem = f"the file is larger than {MAX_PREDICTION_BYTES:,} bytes"
+        return Reply(id=id_, system=system, status="invalid", problem=problem)
+    document = read_document(path)
+    if document.problem:
+        # A reply that is not JSON alone may still be JSON in a fence.
+        reply = read_extraction(path.read_bytes().decode(errors="replace"))
+    else:
+        reply = read_extraction(document.value)
+    return msgspec.structs.replace(reply, id=id_, system=system)
+
+
+def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat) -> Predictions:
+    if file.path.suffix.lower() == ".json":
+        document = read_document(file.path)
+        if isinstance(document.value, dict):
+            return _read_object(document.value, file, names)
+    first = next(iter_rows(file.path), None)
+    columns = set() if first is None else set(first[1])
+    field_map = dict(form.field_map)
+    for name, usual, others in (("id", form.id, ID_KEYS), ("value", form.value, VALUE_KEYS)):
+        if name not in field_map and usual not in columns:
+            other = next((key for key in others if key in columns), None)
+            if other is not None:
+                field_map[name] = other
+    mapped = replace(form, field_map=field_map)
+    rows = iter_rows(file.path)
+    if names.rows_are_numbered and mapped.name_field("id") not in columns:
+        rows = _number_rows(rows, mapped.name_field("id"))
+    found = read_predictions(file, names, mapped, rows)
+    return replace(
+        found,
+        replies=tuple(
+            msgspec.structs.replace(reply, id=names.get_id(reply.id) or reply.id)
+            for reply in found.replies
+        ),
+    )
+
+
+def _number_rows(
+    rows: Iterator[tuple[str, dict[str, Any]]], name: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Numbers rows without ids: samples without ids are numbered in the same way."""
+    for number, (where, row) in enumerate(rows, start=1):
+        yield where, {name: str(number), **row}
+
+
+def _read_object(value: dict[str, Any], file: PredictionFile, names: SampleNames) -> Predictions:
+    """Reads a file with one JSON object: of id → prediction, or the prediction on one sample."""
+    known = [key for key in value if key in names]
+    id_ = names.get_id(strip_markers(file.path))
+    if not known:
+        id_ = id_ or names.only_id
+        if id_ is None:
+            raise RecordError(
+                "an object whose keys are no ids of samples",
+                where=str(file.path),
+                hint="A file of predictions is JSON lines, an array, CSV, or an object of id → "
+                "extraction.",
+            )
+        return Predictions((_make_reply(id_, value, file.name),), 0, ())
+    replies = [_make_reply(names.get_id(key) or key, value[key], file.name) for key in known]
+    unknown = [clean_text(key, 60) for key in value if key not in names]
+    return Predictions(tuple(replies), len(unknown), tuple(unknown[:_MAX_SHOWN]))
+
+
+def _make_reply(id_: str, value: Any, system: str) -> Reply:
+    return msgspec.structs.replace(read_extraction(value), id=id_, system=system)
+
+
+def _open_records(found: Predictions, names: SampleNames) -> PredictedSystem:
+    """Takes extractions out of their records, and counts under which keys they were."""
+    replies: list[Reply] = []
+    keys: Counter[str] = Counter()
+    for reply in found.replies:
+        if reply.status == "ok":
+            record = open_record(reply.value, names.get_declared_keys(reply.id))
+            if record.error:
+                reply = Reply(
+                    id=reply.id,
+                    system=reply.system,
+                    repeat=reply.repeat,
+                    status="error",
+                    problem=record.error,
+                )
+            elif record.keys:
+                keys[record.keys] += 1
+                opened = read_extraction(record.value)
+                quotes = [list(quote) for quote in record.quotes]
+                parts = reply.parts | ({QUOTES: quotes} if quotes else {})
+                reply = msgspec.structs.replace(
+                    opened,
+                    id=reply.id,
+                    system=reply.system,
+                    repeat=reply.repeat,
+                    confidence=reply.confidence,
+                    notes=reply.notes,
+                    parts=parts,
+                )
+        replies.append(reply)
+    notes = tuple(
+        f"{format_count(count, 'extraction')} of {len(replies)} taken from under "
+        f"{clean_text(key, 100)!r} of its record"
+        for key, count in sorted(keys.items())
+    )
+    return PredictedSystem(replace(found, replies=tuple(replies)), notes)

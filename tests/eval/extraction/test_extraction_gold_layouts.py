@@ -1,0 +1,416 @@
+"""Tests that gold and predictions are read in the layouts of public benchmarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow
+import pyarrow.parquet
+import pytest
+from stage_calls import check_error_line, run_epoche
+
+from eval.extraction.samples.envelopes import open_record
+from eval.extraction.samples.gold import load_gold
+from eval.extraction.samples.sample import MARKS
+from kg.base.errors import MissingFileError, RecordError
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name"],
+}
+GOLD = {"a1": {"name": "Ada", "age": 36}, "b2": {"name": "Bob", "age": 7}}
+
+
+def write_json(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def write_paired_folders(root: Path) -> Path:
+    """Writes gold, schemas and predictions in folders, as DocuBench does, under other names."""
+    for id_, gold in GOLD.items():
+        write_json(root / "truth" / f"{id_}.json", gold)
+        write_json(root / "forms" / f"{id_}.json", SCHEMA)
+        write_json(root / "runs" / "one" / f"{id_}.json", {"status": "ok", "data": gold})
+        write_json(root / "runs" / "two" / f"{id_}.json", {"name": "Eve", "age": 1})
+    write_json(root / "sources.json", [{"doc_id": "a1"}])
+    write_json(root / "summary.json", {"aggregates": {"one": 1.0}})
+    return root
+
+
+def read_scores(out: Path) -> dict[str, float]:
+    systems = json.loads((out / "metrics.json").read_bytes())["report"]["systems"]
+    return {name: system["metrics"]["field_f1_strict"]["value"] for name, system in systems.items()}
+
+
+def score(out: Path, gold: Path, *predictions: object, more: tuple[object, ...] = ()) -> Any:
+    flags = [flag for name in predictions for flag in ("--predictions", name)]
+    return run_epoche(
+        *("extract", "score", "--gold", gold, *flags, "--out", out, "--no-report"), *more
+    )
+
+
+# Gold.
+
+
+def test_gold_and_schemas_of_the_same_stem_are_paired_whatever_their_folders_are_called(
+    tmp_path: Path,
+) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    for loaded in (
+        load_gold(str(root / "truth")),
+        load_gold(str(root), predictions=[root / "runs"]),
+    ):
+        assert {sample.id: sample.expected for sample in loaded.samples} == GOLD
+        assert all(sample.schema == SCHEMA for sample in loaded.samples)
+        assert all(sample.text == "" for sample in loaded.samples)
+        assert "2 of 2 samples without a text" in loaded.notes[-1]
+
+
+def test_a_folder_with_several_candidates_is_refused_with_their_names(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    with pytest.raises(RecordError, match=r"several folders: runs/one, runs/two and truth"):
+        load_gold(str(root))
+    (root / "truth").rename(root / "labels")
+    assert {sample.id for sample in load_gold(str(root)).samples} == set(GOLD)
+
+
+def test_other_json_files_in_the_folder_are_not_taken_for_gold(tmp_path: Path) -> None:
+    write_json(tmp_path / "schema.json", SCHEMA)
+    write_json(tmp_path / "package.json", {"version": "1", "license": "MIT"})
+    write_json(tmp_path / "list.json", [{"label": "x", "n": 1}])
+    for id_, gold in GOLD.items():
+        write_json(tmp_path / "any" / f"{id_}.json", gold)
+    (tmp_path / "any" / "dead.json").symlink_to(tmp_path / "nowhere.json")
+    assert {sample.id: sample.expected for sample in load_gold(str(tmp_path)).samples} == GOLD
+
+
+def test_one_wrapped_schema_serves_all_documents_below_it(tmp_path: Path) -> None:
+    """The layout of extract-bench."""
+    folder = tmp_path / "hiring" / "resume"
+    wrapper = {"name": "Resume", "description": "", "schema_definition": SCHEMA}
+    write_json(folder / "resume-schema.json", wrapper)
+    for id_, gold in GOLD.items():
+        write_json(folder / "pdf+gold" / f"[{id_}] page.gold.json", gold)
+        (folder / "pdf+gold" / f"[{id_}] page.txt").write_text(f"About {gold['name']}.")
+    loaded = load_gold(str(tmp_path))
+    assert [sample.id for sample in loaded.samples] == ["[a1] page", "[b2] page"]
+    assert loaded.samples[0].text == "About Ada."
+    assert loaded.samples[0].schema == SCHEMA
+    assert "taken out of a wrapper" in loaded.notes[0]
+
+
+def test_cases_with_schema_and_gold_together_are_read_with_their_quotes(tmp_path: Path) -> None:
+    """The layout of ExtractBench (``llama-extract-bench``) after its download, and before it."""
+    rules = {"name": {"evidence": [{"page": 1, "quote": "Ms Ada", "value": "Ada"}]}}
+    case = {
+        "tags": ["short"],
+        "data_schema": SCHEMA,
+        "expected_output": GOLD["a1"],
+        "_field_rules": rules,
+    }
+    write_json(tmp_path / "data" / "short" / "a1.test.json", case)
+    write_json(tmp_path / "data" / "manifest.json", {"cases": 1})
+    (tmp_path / "data" / "short" / "a1.pdf").write_bytes(b"%PDF")
+    row = {
+        "id": "x-17",
+        "pdf": "docs/short/a1.pdf",
+        "category": "short",
+        "data_schema": json.dumps(SCHEMA),
+        "expected_output": json.dumps(GOLD["a1"]),
+        "field_rules": json.dumps(rules),
+    }
+    write_json(tmp_path / "raw" / "short.jsonl", row)
+    for folder, id_ in (("data", "a1"), ("raw", "x-17")):
+        (sample,) = load_gold(str(tmp_path / folder)).samples
+        assert (sample.id, sample.expected, sample.schema) == (id_, GOLD["a1"], SCHEMA)
+        assert [list(quote) for quote in sample.meta["quotes"]] == [["name", "Ms Ada"]]
+    result = {
+        "request": {"example_id": "short/a1"},
+        "pipeline_name": "p",
+        "raw_output": {"anything": 1},
+        "output": {
+            "task_type": "extract",
+            "extracted_data": GOLD["a1"],
+            "field_citations": [{"field_path": "name", "page": 1, "reference_text": "Ms Ada"}],
+        },
+    }
+    write_json(tmp_path / "output" / "p" / "short" / "a1.result.json", result)
+    for folder in ("data", "raw"):
+        out = tmp_path / f"run-{folder}"
+        assert score(out, tmp_path / folder, f"p={tmp_path / 'output' / 'p'}").code == 0
+        assert read_scores(out) == {"p": 1.0}
+
+
+def test_a_manifest_with_paths_is_followed_inside_its_folder_only(tmp_path: Path) -> None:
+    """The layout of omni-extract-bench."""
+    root = tmp_path / "set"
+    columns = {"suite": "forms", "schema": json.dumps(SCHEMA), "doc_path": "pdfs/a1.pdf"}
+    rows = [{"doc_id": id_, "gt_path": f"gold/{id_}.json", **columns} for id_ in GOLD]
+    rows.append({"doc_id": "c3", "gt_path": "../secret.json", **columns})
+    for id_, gold in GOLD.items():
+        write_json(root / "gold" / f"{id_}.json", gold)
+    write_json(tmp_path / "secret.json", {"name": "secret"})
+    (root / "manifests").mkdir(parents=True)
+    for path in (root / "manifest.parquet", root / "manifests" / "sample.parquet"):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    loaded = load_gold(str(root))
+    assert {sample.id: sample.expected for sample in loaded.samples} == GOLD
+    assert loaded.samples[0].domain == "forms"
+    (rejected,) = loaded.rejected
+    assert "names no file in the folder" in rejected.why
+    run = tmp_path / "runs" / "datalab-1"
+    for id_, gold in GOLD.items():
+        write_json(run / "predictions" / f"{id_}.json", gold)
+        write_json(run / "records" / f"{id_}.json", {"output": {"name": "?"}, "raw": {}, "cost": 1})
+    assert score(tmp_path / "out", root, f"datalab={run}").code == 0
+    assert read_scores(tmp_path / "out") == {"datalab": 1.0}
+
+
+def test_workbooks_and_lines_of_deepjsoneval_are_read(tmp_path: Path) -> None:
+    header = ["schema", "text", "json", "category", "true_depth"]
+    rows = [
+        [json.dumps(SCHEMA), f"About {gold['name']}.", json.dumps(gold), "people", 3]
+        for gold in GOLD.values()
+    ]
+    lines = "".join(json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in rows)
+    (tmp_path / "set.jsonl").write_text(lines)
+    outputs = ["```json\n" + json.dumps(GOLD["a1"]) + "\n```", "Need Retry"]
+    for name, sheet in (
+        ("set", [header, *rows]),
+        (
+            "model",
+            [[*header, "model_output"]]
+            + [[*row, output] for row, output in zip(rows, outputs, strict=True)],
+        ),
+    ):
+        workbook = openpyxl.Workbook()
+        for row in sheet:
+            workbook.active.append(row)
+        workbook.save(tmp_path / f"{name}.xlsx")
+    for name in ("set.jsonl", "set.xlsx"):
+        samples = load_gold(str(tmp_path / name)).samples
+        assert [sample.expected for sample in samples] == list(GOLD.values())
+        assert [sample.text for sample in samples] == ["About Ada.", "About Bob."]
+        assert samples[0].domain == "people"
+        out = tmp_path / f"run-{name}"
+        assert score(out, tmp_path / name, tmp_path / "model.xlsx").code == 0
+        rows_written = (out / "rows.jsonl").read_text().splitlines()
+        assert [json.loads(line)["outcome"] for line in rows_written] == ["OK", "UNPARSABLE"]
+
+
+def test_gold_with_problems_is_kept_and_marked(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "wrong", "schema": SCHEMA, "gold": {"name": "Z", "age": [3]}},
+        {"id": "remote", "schema": {"$ref": "http://127.0.0.1:9/s.json"}, "gold": {"name": "A"}},
+        {"id": "fields", "schema": {"name": "string"}, "gold": {"name": "B"}},
+        {"id": "none", "gold": {"name": "C"}},
+        {"id": "tool", "schema": {"name": "t", "parameters": SCHEMA}, "gold": {"name": "D"}},
+    ]
+    path = tmp_path / "set.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    loaded = load_gold(str(path))
+    marks = {sample.id: set(sample.meta[MARKS]) for sample in loaded.samples}
+    assert marks == {
+        "wrong": {"gold", "text"},
+        "remote": {"schema", "text"},
+        "fields": {"schema", "text"},
+        "none": {"schema", "text"},
+        "tool": {"wrapper", "text"},
+    }
+    assert "leads out of the schema" in loaded.samples[1].meta[MARKS]["schema"]
+    assert "any value would be valid" in loaded.samples[2].meta[MARKS]["schema"]
+    schema = write_json(tmp_path / "schema.json", {"schema": SCHEMA})
+    with_schema = load_gold(str(path), schema=schema).samples[3]
+    assert with_schema.schema == SCHEMA
+
+
+def test_hostile_gold_ends_in_messages(tmp_path: Path) -> None:
+    deep = '{"a":' * 100_000 + "1" + "}" * 100_000
+    folder = tmp_path / "set"
+    write_json(folder / "gold" / "ok.json", {"name": "Ada"})
+    (folder / "gold" / "deep.json").write_text(deep)
+    (folder / "gold" / "twice.json").write_text('{"name": 1, "name": 2}')
+    (folder / "gold" / "binary.json").write_bytes(b"\x00\xff" * 100)
+    write_json(folder / "schema.json", SCHEMA)
+    (folder / "loop").symlink_to(folder, target_is_directory=True)
+    loaded = load_gold(str(folder))
+    assert [sample.id for sample in loaded.samples] == ["ok"]
+    assert len(loaded.rejected) == 3
+    endless = {
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+        "$ref": "#/$defs/a",
+    }
+    write_json(folder / "schema.json", endless)
+    (sample,) = load_gold(str(folder)).samples
+    assert "leads back to itself" in sample.meta[MARKS]["schema"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MissingFileError, match="no gold"):
+        load_gold(str(tmp_path / "empty"))
+
+
+# Predictions.
+
+
+def test_a_folder_of_systems_gives_them_all_and_missing_predictions_fail(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    (root / "runs" / "two" / "b2.json").unlink()
+    write_json(root / "runs" / "two" / "zz.json", {"name": "extra"})
+    (root / "runs" / "one" / "b2.json").write_text("no JSON at all")
+    result = score(tmp_path / "out", root / "truth", root / "runs")
+    assert result.code == 0, result.err
+    assert (
+        "two: 1 of 2 predictions are left out, because there is no such sample: 'zz'" in result.err
+    )
+    assert "two: 1 of 2 predictions are missing and count as errors" in result.err
+    assert "one: 1 extraction of 2 taken from under 'data' of its record" in result.err
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
+    assert manifest["systems"] == ["one", "two"]
+    assert manifest["counts"] == {
+        **{"OK": 2, "INVALID": 0, "UNPARSABLE": 1},
+        **{"ERROR": 1, "NULLS": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "lines.jsonl",
+            "".join(json.dumps({"doc_id": k, "output": v}) + "\n" for k, v in GOLD.items()),
+        ),
+        (
+            "texts.jsonl",
+            "".join(
+                json.dumps({"id": k, "response": json.dumps(v)}) + "\n" for k, v in GOLD.items()
+            ),
+        ),
+        ("object.json", json.dumps(GOLD, indent=2)),
+        ("records.json", json.dumps([{"id": k, "value": {"result": v}} for k, v in GOLD.items()])),
+    ],
+)
+def test_files_of_predictions_are_read_in_any_of_their_forms(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    (tmp_path / name).write_text(content)
+    result = score(tmp_path / "out", root / "truth", f"s={tmp_path / name}")
+    assert result.code == 0, result.err
+    assert read_scores(tmp_path / "out") == {"s": 1.0}
+
+
+def test_gold_may_be_scored_against_itself(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    assert score(tmp_path / "out", root / "truth", f"gold={root / 'truth'}").code == 0
+    assert read_scores(tmp_path / "out") == {"gold": 1.0}
+
+
+def test_predictions_that_cannot_be_read_are_replies_without_json(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    folder = root / "runs" / "two"
+    (folder / "a1.json").write_text("[" * 200_000)
+    (folder / "b2.json").write_bytes(b"\xff\xfe\x00" + b"x" * (9 * 2**20))
+    assert score(tmp_path / "out", root / "truth", folder).code == 0
+    rows = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in rows] == ["UNPARSABLE"] * 2
+    assert "larger than" in json.loads(rows[1])["problem"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ('{"a": "string"}', "any value would be valid"),
+        ('{"$ref": "http://127.0.0.1:9/s"}', "leads out of the schema"),
+        ("{", "not JSON"),
+        ("[]", "must be a JSON object"),
+    ],
+)
+def test_an_unusable_schema_file_is_refused(tmp_path: Path, schema: str, message: str) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    (tmp_path / "schema.json").write_text(schema)
+    flags = ("--schema", tmp_path / "schema.json")
+    result = score(tmp_path / "out", root / "truth", root / "runs", more=flags)
+    check_error_line(result, 37)
+    assert message in result.err
+
+
+def test_a_folder_without_a_prediction_is_refused(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    write_json(tmp_path / "other" / "zz.json", {})
+    result = score(tmp_path / "out", root / "truth", f"s={tmp_path / 'other'}")
+    check_error_line(result, 3)
+    assert "no prediction on a sample" in result.err
+
+
+@pytest.mark.parametrize(
+    ("record", "value", "keys"),
+    [
+        ({"status": "ok", "data": {"name": "A"}, "cost": 1}, {"name": "A"}, "data"),
+        ({"output": {"extracted_data": {"name": "A"}}}, {"name": "A"}, "output.extracted_data"),
+        ({"response": '{"name": "A"}'}, {"name": "A"}, "response"),
+        ({"name": "A", "data": {"name": "B"}}, {"name": "A", "data": {"name": "B"}}, ""),
+        ({"other": 1}, {"other": 1}, ""),
+        ([{"data": 1}], [{"data": 1}], ""),
+    ],
+)
+def test_the_schema_decides_what_is_a_record(record: Any, value: Any, keys: str) -> None:
+    opened = open_record(record, {"name"})
+    assert (opened.value, opened.keys, opened.error) == (value, keys, "")
+
+
+def test_a_field_of_the_schema_called_data_is_no_record() -> None:
+    assert open_record({"data": {"x": 1}}, {"data"}).keys == ""
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"status": "failed", "data": None}, {"error": "timeout"}, {"success": False, "data": {}}],
+)
+def test_a_failed_call_is_an_error_and_no_empty_extraction(record: Any) -> None:
+    assert open_record(record, {"name"}).error
+
+
+# Public data.
+
+
+@pytest.mark.parametrize(
+    ("gold", "count"),
+    [("docubench/labels", 25), ("docubench", 25), ("extract-bench-resume", 7)],
+)
+def test_public_gold_against_itself_is_right_in_every_field(
+    tmp_path: Path, public_data: Path, gold: str, count: int
+) -> None:
+    folder = public_data / "foreign" / "extraction" / gold
+    if not folder.exists():
+        pytest.skip("needs foreign/ in the folder that EPOCHE_PUBLIC_DATA names")
+    loaded = load_gold(str(folder))
+    assert len(loaded.samples) == count
+    assert not loaded.rejected
+    path = write_json(tmp_path / "self.json", {s.id: s.expected for s in loaded.samples})
+    assert score(tmp_path / "out", folder, f"gold={path}").code == 0
+    report = json.loads((tmp_path / "out" / "metrics.json").read_bytes())["report"]
+    tallies = [
+        json.loads(line)["score"]["tally"]
+        for line in (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    ]
+    assert len(tallies) == count
+    assert all(tally[0] == tally[1] == tally[2] for tally in tallies), (
+        "expected = predicted = right"
+    )
+    assert report["n_samples"] == count
+
+
+def test_the_six_systems_of_docubench_are_scored_at_once(tmp_path: Path, public_data: Path) -> None:
+    folder = public_data / "foreign" / "extraction" / "docubench"
+    if not folder.exists():
+        pytest.skip("needs foreign/ in the folder that EPOCHE_PUBLIC_DATA names")
+    result = score(tmp_path / "out", folder, folder / "results")
+    assert result.code == 0, result.err
+    published = json.loads((folder / "summary.json").read_bytes())["aggregates"]
+    assert set(read_scores(tmp_path / "out")) == set(published)
+    assert "0 not JSON, 0 failed calls" in result.out

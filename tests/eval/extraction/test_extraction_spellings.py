@@ -1,0 +1,324 @@
+"""Tests that spellings of one value are accepted, and different values that look alike refused."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from decimal import Decimal
+from types import ModuleType
+from typing import Any
+
+import pytest
+from extraction_spellings import HARMLESS, TEN_HARMLESS, TEXTS, WRONG, Case
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from eval.extraction.matchers.rules import load_judge
+from eval.extraction.samples.sample import Sample
+from eval.extraction.scorer import FieldMatch, SampleScore, score_sample
+from eval.extraction.settings import ALL_RULES, DEFAULT_MATCHING, DEFAULT_RULES, Matching
+from kg.base.errors import SettingError
+
+STRICT = Matching(rules=(), ordered_arrays=True, nulls="strict")
+PROPERTY_SETTINGS = settings(deadline=None, max_examples=200)
+
+
+def score_case(case: Case, matching: Matching = DEFAULT_MATCHING) -> SampleScore:
+    """Scores a reply of two fields, of which the other is right."""
+    schema = {"type": "object", "properties": {"f": case.schema, "g": {"type": "string"}}}
+    sample = Sample(id="s", text="", schema=schema, expected={"f": case.expected, "g": "x"})
+    return score_sample(sample, {"f": case.predicted, "g": "x"}, matching).score
+
+
+def score_field(
+    expected: Any, predicted: Any, matching: Matching = DEFAULT_MATCHING, **schema: Any
+) -> FieldMatch:
+    sample = Sample(
+        id="s",
+        text="",
+        schema={"type": "object", "properties": {"f": schema}},
+        expected={"f": expected},
+    )
+    (field,) = score_sample(sample, {"f": predicted}, matching).fields
+    return field
+
+
+def is_same(expected: str, predicted: str) -> bool:
+    return score_field(expected, predicted, type="string").category == "exact"
+
+
+def swap(case: Case) -> Case:
+    return Case(case.predicted, case.expected, case.schema)
+
+
+@pytest.mark.parametrize("case", HARMLESS, ids=str)
+def test_harmless_spelling_is_right_in_every_measure(case: Case) -> None:
+    for one in (case, swap(case)):
+        score = score_case(one)
+        tally = score.tally
+        assert score.exact_match
+        assert score.valid
+        assert score.errors == {}
+        assert tally.strict == tally.right == tally.expected == tally.predicted
+        assert tally.type_right == tally.type_total
+        assert tally.missed == tally.spurious == 0
+        assert sum(score.hallucinations) == 0
+        assert score.score_sum == tally.expected
+
+
+@pytest.mark.parametrize("case", WRONG, ids=str)
+def test_similar_but_different_value_is_wrong(case: Case) -> None:
+    for one in (case, swap(case)):
+        score = score_case(one)
+        assert not score.exact_match
+        assert score.tally.right == score.tally.strict == score.tally.exact == 1  # the other field
+        assert score.errors
+
+
+def test_tables_are_as_large_as_they_claim() -> None:
+    assert len(TEN_HARMLESS) == 10
+    assert len(WRONG) >= 100
+
+
+def test_strict_reading_stands_beside_the_rules() -> None:
+    for case in HARMLESS:
+        score, strict_score = score_case(case), score_case(case, STRICT)
+        is_literal = score.exact_match_literal
+        assert is_literal == strict_score.exact_match
+        assert score.tally.literal == strict_score.tally.strict
+        assert score.valid_literal == strict_score.valid
+    refused = [case for case in TEN_HARMLESS if not score_case(case, STRICT).exact_match]
+    # Case and the notation of dates in a date field do not count there either, nor does the order
+    # of an empty text.
+    assert len(refused) >= 7
+
+
+@pytest.mark.parametrize("rule", [rule for rule in DEFAULT_RULES if rule != "empty_text"])
+def test_each_rule_can_be_switched_off(rule: Any) -> None:
+    without = Matching(rules=tuple(other for other in DEFAULT_RULES if other != rule))
+    needed = [case for case in HARMLESS if not score_case(case, without).exact_match]
+    assert needed
+    only = Matching(rules=(rule,))
+    assert any(rule in score_case(case, only).rules for case in HARMLESS)
+
+
+def test_empty_text_and_placeholders() -> None:
+    schema = {"type": "object", "properties": {"f": {"type": "string"}}}
+    sample = Sample(id="s", text="", schema=schema, expected={})
+    counts = {
+        (text, rules): score_sample(sample, {"f": text}, Matching(rules=rules)).score.tally.spurious
+        for text in ("", "n/a")
+        for rules in ((), ("empty_text",), ("placeholders",))
+    }
+    assert counts == {
+        ("", ()): 1,
+        ("", ("empty_text",)): 0,
+        ("", ("placeholders",)): 0,
+        ("n/a", ()): 1,
+        ("n/a", ("empty_text",)): 1,
+        ("n/a", ("placeholders",)): 0,
+    }
+
+
+def test_accents_count_unless_their_rule_is_on() -> None:
+    case = Case("Müller, Zoé", "Muller, Zoe", {"type": "string"})
+    assert not score_case(case).exact_match
+    assert score_case(case, Matching(rules=("accents",))).rules == {"accents": 1}
+
+
+def test_no_rule_applies_to_a_field_that_must_be_exact() -> None:
+    for case in (TEN_HARMLESS[1], TEN_HARMLESS[2], TEN_HARMLESS[4], TEN_HARMLESS[7]):
+        schema = {**case.schema, "x-match": "exact"}
+        assert not score_case(case._replace(schema=schema)).exact_match
+        assert score_case(case._replace(predicted=case.expected, schema=schema)).exact_match
+
+
+def test_unknown_and_repeated_rules_are_refused() -> None:
+    with pytest.raises(ValueError, match="different"):
+        Matching(rules=("dates", "dates"))
+    with pytest.raises(ValueError, match="module:function"):
+        Matching(judge="function")
+    assert set(DEFAULT_RULES) < set(ALL_RULES)
+
+
+# -- dates ----------------------------------------------------------------------------------------
+
+
+def test_ambiguous_dates_are_stated_and_not_guessed() -> None:
+    for predicted in ("01/02/2024", "02/01/2024"):
+        field = score_field("2024-02-01", predicted, type="string")
+        assert field.category != "exact"
+        assert field.ambiguous_date
+    assert score_case(Case("2024-02-01", "01/02/2024", {})).ambiguous_dates == 1
+    # No order makes these right.
+    assert not score_field("2024-02-01", "01/03/2024", type="string").ambiguous_date
+    day_first, month_first = Matching(date_order="day_first"), Matching(date_order="month_first")
+    assert score_field("2024-02-01", "01/02/2024", day_first).category == "exact"
+    assert score_field("2024-02-01", "01/02/2024", month_first).category != "exact"
+    assert score_field("2024-02-01", "02/01/2024", month_first).category == "exact"
+
+
+DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%B %d, %Y", "%d %b %Y", "%Y/%m/%d", "%A, %d %B %Y")
+DATES = st.dates(datetime.date(1900, 1, 1), datetime.date(2099, 12, 31))
+
+
+@PROPERTY_SETTINGS
+@given(DATES, DATES, st.sampled_from(DATE_FORMATS), st.sampled_from(DATE_FORMATS))
+def test_two_texts_are_the_same_date_if_and_only_if_they_name_one(
+    first: datetime.date, second: datetime.date, first_format: str, second_format: str
+) -> None:
+    texts = first.strftime(first_format), second.strftime(second_format)
+    assert is_same(*texts) == (first == second)
+    assert is_same(texts[0], first.strftime(second_format))
+
+
+# -- numbers --------------------------------------------------------------------------------------
+
+
+def format_number(cents: int, style: str) -> str:
+    number = Decimal(cents) / 100
+    if style == "plain":
+        return str(number)
+    english = f"{number:,.2f}"
+    if style == "english":
+        return english
+    if style == "german":
+        return english.translate(str.maketrans(",.", ".,"))
+    if style == "french":
+        return english.replace(",", "\u202f").replace(".", ",")
+    if style == "brackets":
+        return f"({english.removeprefix('-')})" if cents < 0 else english
+    return f"-${english.removeprefix('-')}" if cents < 0 else f"${english}"
+
+
+STYLES = st.sampled_from(["plain", "english", "german", "french", "brackets", "dollars"])
+CENTS = st.integers(-(10**13), 10**13)
+
+
+@PROPERTY_SETTINGS
+@given(CENTS, CENTS | st.integers(-200, 200), STYLES, STYLES)
+def test_two_texts_are_the_same_amount_if_and_only_if_they_name_one(
+    first: int, second: int, first_style: str, second_style: str
+) -> None:
+    for other in (first, second, first + 1, -first, first * 10, first * 1000):
+        # "1.234" may be a plain number with three decimals, which is not what is generated here.
+        texts = format_number(first, first_style), format_number(other, second_style)
+        assert is_same(*texts) == (first == other), texts
+
+
+@PROPERTY_SETTINGS
+@given(st.integers(), st.integers(-3, 3))
+def test_whole_numbers_are_exact(number: int, change: int) -> None:
+    for schema in ({"type": "integer"}, {"type": "number"}, {"type": "string"}):
+        values = (number, number + change)
+        expected, predicted = map(str, values) if schema["type"] == "string" else values
+        field = score_field(expected, predicted, **schema)
+        assert (field.category == "exact") == (change == 0)
+        assert field.score == 1.0 or schema["type"] == "string" or field.score == 0.0
+
+
+@PROPERTY_SETTINGS
+@given(st.floats(1e-9, 1e9), st.integers(1, 12))
+def test_a_changed_digit_of_a_fraction_is_wrong(number: float, digit: int) -> None:
+    text = f"{number:.12e}"
+    mantissa, _, exponent = text.partition("e")
+    changed = "7" if mantissa[digit] != "7" else "3"
+    assume(mantissa[digit] != ".")
+    wrong = float(f"{mantissa[:digit]}{changed}{mantissa[digit + 1 :]}e{exponent}")
+    assert score_field(float(text), wrong, type="number").category != "exact"
+
+
+# -- texts in general -----------------------------------------------------------------------------
+
+WORDS = st.sampled_from(
+    ["Smith", "smith", "Jr.", "O'Brien", "O’Brien", "&", "and", "Co.", "(A)", "A", "5", "-5", "5%",
+     "$5", "5.0", "kg", "5 kg", "–", "-", "P.O.", "PO", "2024-01-05", "5 Jan 2024", "01/02/2024",
+     "AB-12345", "AB12345", "+49 30 1234567", "no", "not", "C++", "C", "½", "10²", "Ａ", "\u00a0"]
+)  # fmt: skip
+PHRASES = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
+
+
+@PROPERTY_SETTINGS
+@given(PHRASES | st.text(max_size=15), PHRASES | st.text(max_size=15))
+def test_sameness_is_reflexive_and_symmetric(first: str, second: str) -> None:
+    assume(first.strip())
+    assume(second.strip())
+    assert is_same(first, first)
+    assert is_same(first, second) == is_same(second, first)
+
+
+@PROPERTY_SETTINGS
+@given(
+    st.text("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", min_size=6, max_size=20),
+    st.integers(0, 19),
+    st.sampled_from("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"),
+)
+def test_identifier_with_another_character_is_wrong(code: str, place: int, new: str) -> None:
+    place %= len(code)
+    changed = code[:place] + new + code[place + 1 :]
+    assume(changed != code)
+    amounts = "0123456789"
+    # "0.." is no number, and 00 is not 000, so leading zeros count as well.
+    assert not is_same(code, changed) or set(code + changed) <= set(amounts)
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 10_000, "a" * 100_000, "(" * 5_000, "1 " * 5_000, "- " * 99]
+)
+def test_hostile_texts_are_compared_in_bounded_time(text: str) -> None:
+    assert is_same(text, text)
+    assert not is_same(text, text + "5")
+
+
+# -- lists, alternatives, judges ------------------------------------------------------------------
+
+
+def test_near_equal_elements_of_a_list_are_aligned() -> None:
+    field = score_field(["San Francisco", "Paris"], ["Paris", "San Fransisco"], **TEXTS)
+    # "Paris" is equal, the other pair has the score of two similar texts, below 1.
+    assert field.category == "partial"
+    assert 0.5 < (field.score or 0) < 0.95
+    # Below the threshold they are two elements, one missing and one too many: 1 of 3.
+    strict_matching = Matching(string_fuzzy_threshold=0.99)
+    far = score_field(["San Francisco", "Paris"], ["Paris", "San Fransisco"], strict_matching)
+    assert far.score == pytest.approx(1 / 3)
+
+
+def test_types_of_elements_count_in_the_strict_reading() -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    field = score_field([1, 2], [2, "1"], **schema)
+    assert (field.category, field.rule, field.literal) == ("exact", "types", False)
+    wrong = score_field([1, 2], [2, "one"], **schema)
+    assert (wrong.type_right, wrong.error) == (False, "wrong_type")
+
+
+def test_any_of_several_right_values_counts() -> None:
+    schema = {"type": "object", "properties": {"f": {"type": "string"}}}
+    expected = {"f": {"$any": ["J. Smith", "John Smith"]}}
+    sample = Sample(id="s", text="", schema=schema, expected=expected)
+    for predicted in ("john smith", "J Smith"):
+        assert score_sample(sample, {"f": predicted}).score.exact_match
+    assert not score_sample(sample, {"f": "Jane Smith"}).score.exact_match
+    missed = score_sample(sample, {}).score.tally
+    assert (missed.expected, missed.missed) == (1, 1)
+
+
+def test_own_judge_is_asked_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def is_synonym(expected: str, predicted: str, path: str) -> bool:
+        asked.append((expected, predicted, path))
+        return {expected, predicted} == {"car", "automobile"}
+
+    module = ModuleType("my_judge")
+    module.is_synonym = is_synonym  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "my_judge", module)
+    matching = Matching(judge="my_judge:is_synonym")
+    field = score_field("car", "automobile", matching)
+    assert (field.category, field.rule) == ("exact", "judge")
+    assert score_field("car", "train", matching).category == "incorrect"
+    assert score_field("car", "Car", matching).rule == ""
+    assert asked == [("car", "automobile", "f"), ("car", "train", "f")]
+    load_judge.cache_clear()
+    with pytest.raises(SettingError, match="cannot be imported"):
+        score_field("car", "train", Matching(judge="my_judge:missing"))
