@@ -30,6 +30,7 @@ from eval.extraction.settings import Matching
 
 TEXT_MATCHERS: dict[str, Matcher] = {
     "exact": match_exact_text,
+    "literal": match_exact_text,
     "enum": match_exact_text,
     "partial": match_partial_text,
     "fuzzy": match_fuzzy_text,
@@ -43,6 +44,7 @@ TEXT_MATCHERS: dict[str, Matcher] = {
 }
 NUMBER_MATCHERS: dict[str, Matcher] = {
     "exact": match_exact_number,
+    "literal": match_exact_number,
     "enum": match_exact_number,
     "number": match_number,
     "partial": match_near_number,

@@ -7,6 +7,7 @@ be switched off (``Matching.rules``); what no rule accepts has the score of the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
@@ -125,7 +126,7 @@ def fold_value(value: Any, matching: Matching) -> Any:
         return str(spelling.readings)
     if spelling.amount is not None and not spelling.amount.unit:
         return f"{float(spelling.amount.number):.15g}"
-    return spelling.bare
+    return fold_punctuation(spelling.folded) if "punctuation" in matching.rules else spelling.folded
 
 
 def is_ambiguous_pair(expected: Any, predicted: Any, matching: Matching) -> bool:
@@ -145,8 +146,8 @@ class _Spelling(NamedTuple):
     """With its typography folded, if that rule is on."""
     folded: str
     """Also its case, unless it counts."""
-    bare: str
-    """Also its punctuation, if that rule is on."""
+    letters: str
+    """Only its letters and digits; texts that differ in these differ in more than punctuation."""
     has_digits: bool
     readings: tuple[Moment, ...]
     """As a date or time; empty if it is none."""
@@ -167,7 +168,7 @@ def _read_spelling(
     return _Spelling(
         text=text,
         folded=folded,
-        bare=fold_punctuation(folded) if "punctuation" in rules else folded,
+        letters=_NO_LETTERS.sub("", folded.replace("&", "and")),
         has_digits=has_digits,
         readings=parse_readings(text, date_order) if is_date else (),
         amount=parse_amount(text) if has_digits else None,
@@ -176,6 +177,7 @@ def _read_spelling(
     )
 
 
+_NO_LETTERS: Final = re.compile(r"[\W_]+")
 _read_short_spelling: Final = lru_cache(16_384)(_read_spelling)
 MAX_CACHED_LENGTH: Final = 200
 """Maximum length of the texts whose spelling is kept."""
@@ -201,10 +203,17 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         return "typography" if "typography" in rules else ""
     if first.currency and first.currency == second.currency and "currencies" in rules:
         return "currencies"
-    if first.bare == second.bare:
+    # The letters are tested first because folding punctuation takes many steps.
+    if (
+        "punctuation" in rules
+        and first.letters == second.letters
+        and fold_punctuation(first.folded) == fold_punctuation(second.folded)
+    ):
         return "punctuation"
-    if "accents" in rules and drop_accents(first.bare) == drop_accents(second.bare):
-        return "accents"
+    if "accents" in rules:
+        bare = [drop_accents(fold_punctuation(one.folded)) for one in (first, second)]
+        if bare[0] == bare[1]:
+            return "accents"
     if first.is_address or second.is_address:
         is_same = _is_same_address(first.folded, second.folded)
         if is_same and "identifiers" in rules:

@@ -127,7 +127,7 @@ class SchemaNode:
         tolerance = _find_keyword(nodes, "x-tolerance")
         self.tolerance: Final = None if tolerance is None else float(tolerance)
         self.ignored: Final = x_match == "ignore"
-        self.is_literal: Final = x_match == "exact"
+        self.is_literal: Final = x_match == "literal"
         self.text_matcher: Final = self._select_text_matcher(x_match)
         self.number_matcher: Final = self._select_number_matcher(x_match)
         self.identical_text: Final = TEXT_MATCHERS[self.text_matcher](

@@ -69,11 +69,16 @@ def judge_validity(
     accepted = {
         (entry.node.path, encode_json(entry.predicted)): entry.expected
         for entry in entries
-        if entry.match is not None and entry.match[0] and entry.node.level < MAX_LEVELS
+        if entry.match is not None
+        and entry.match[0]
+        and entry.node.level < MAX_LEVELS
+        and (entry.expected != entry.predicted or type(entry.expected) is not type(entry.predicted))
     }
     reader = _TolerantReader(accepted, matching)
     read_value = reader.read(plan.root, predicted, [expected])
-    errors = plan.validator.null_validator.list_errors(read_value, _MAX_LISTED)
+    errors = violations
+    if reader.is_changed:
+        errors = plan.validator.null_validator.list_errors(read_value, _MAX_LISTED)
     if errors:
         own_faults = _find_faults(plan, expected)
         errors = tuple(error for error in errors if _locate(error) not in own_faults)
@@ -103,8 +108,10 @@ class _TolerantReader:
 
     def __init__(self, accepted: dict[tuple[str, str], Any], matching: Matching) -> None:
         self._accepted: Final = accepted
+        self._paths: Final = {path for path, _ in accepted}
         self._matching: Final = matching
         self.n_nulls = 0
+        self.is_changed = False
 
     def read(self, node: SchemaNode, value: Any, expected: list[Any]) -> Any:
         """Reads a part of the reply.
@@ -126,18 +133,22 @@ class _TolerantReader:
             for key, child_node in node.members:
                 if child_node.required and key not in value and _any_lacks(objects, key):
                     read[key] = None
+                    self.is_changed = True
             return read
         if is_absent(value, self._matching):
             self.n_nulls += node.declared and not node.nullable and value is None
+            self.is_changed = True
             return None
         if node.level >= MAX_LEVELS:
             return value
         has_nested = isinstance(value, list) and any(
             isinstance(element, dict | list) for element in value
         )
-        place = node.path, "" if has_nested else encode_json(value)
-        if place in self._accepted:
-            return self._accepted[place]
+        if node.path in self._paths and not has_nested:
+            place = node.path, encode_json(value)
+            if place in self._accepted:
+                self.is_changed = True
+                return self._accepted[place]
         if isinstance(value, list):
             elements = [one for part in expected if isinstance(part, list) for one in part]
             return [self.read(node.get_element(), element, elements) for element in value]

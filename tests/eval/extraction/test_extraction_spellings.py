@@ -126,9 +126,9 @@ def test_accents_count_unless_their_rule_is_on() -> None:
     assert score_case(case, Matching(rules=("accents",))).rules == {"accents": 1}
 
 
-def test_no_rule_applies_to_a_field_that_must_be_exact() -> None:
+def test_no_rule_applies_to_a_field_that_is_read_literally() -> None:
     for case in (TEN_HARMLESS[1], TEN_HARMLESS[2], TEN_HARMLESS[4], TEN_HARMLESS[7]):
-        schema = {**case.schema, "x-match": "exact"}
+        schema = {**case.schema, "x-match": "literal"}
         assert not score_case(case._replace(schema=schema)).exact_match
         assert score_case(case._replace(predicted=case.expected, schema=schema)).exact_match
 
