@@ -1,0 +1,192 @@
+"""Decides claims by facts, chain and pages of a question, without a model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from eval.synthlink.claims.cause_chain import CauseChain
+from eval.synthlink.claims.comparison import Match, compare_texts
+from eval.synthlink.claims.frames import Evidence, has_same_frame
+from eval.synthlink.claims.lexicon import GENERIC_NAMES, LIGHT
+from eval.synthlink.claims.polarity import Reading, read_polarity
+from eval.synthlink.claims.splitter import ClaimText, split_claims
+from eval.synthlink.claims.words import Word, collect_names, is_same, is_same_word, split_text
+from eval.synthlink.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eval.synthlink.corrected.evidence import EvidenceKind, SourcePages
+    from eval.synthlink.items import Question
+
+MAX_CLAIM_WORDS: Final = 120
+"""Maximum number of words of a claim that is compared, which bounds the time that it takes."""
+_MAX_SENTENCE_WORDS: Final = 120
+# What is inserted between two commas after the first words of a sentence.
+_INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
+_PERCENT: Final = frozenset(("per", "percent", "prozent", "times", "mal"))
+_MIN_TELLING_NUMBER: Final = 13
+"""Smaller numbers can be counts that the evidence does not state."""
+_MIN_SHARED_WORDS: Final = 2
+_MIN_NAME_LENGTH: Final = 3
+
+Verdict = Literal["supported", "contradicted", "not found", "open"]
+
+
+class Decision(NamedTuple):
+    """What the evidence says of a claim."""
+
+    verdict: Verdict
+    by: EvidenceKind = "facts"
+
+
+class _Sentence(NamedTuple):
+    text: str
+    words: list[Word]
+    kind: EvidenceKind
+
+
+class ClaimDecider:
+    """The evidence on one question, in the form in which claims are compared with it.
+
+    Args:
+        question: the question; its facts, triples and expected answers are evidence.
+        pages: source pages that are evidence too; None for none.
+    """
+
+    def __init__(self, question: Question, pages: SourcePages | None) -> None:
+        facts = [step.fact for step in question.steps if step.fact]
+        answers = [question.answer, *question.aliases]
+        found = pages.find_pages(question) if pages is not None else ()
+        titles = [source.title for source in question.sources] + [page.title for page in found]
+        triples = [part for triple in question.triples for part in triple]
+        page_texts = [page.text for page in found]
+        texts = [question.question, *facts, *answers, *titles, *page_texts]
+        self._names = collect_names(texts)
+        self._sentences: list[_Sentence] = []
+        for kind, sources in (("facts", [*facts, *answers]), ("pages", page_texts)):
+            self._add_sentences(sources, kind)  # type: ignore[arg-type]
+        every_word = [word for text in texts for word in split_text(text, self._names)]
+        every_word += [word for text in triples for word in split_text(text.replace("-", " "))]
+        self._known = {word.key for word in every_word if word.key not in LIGHT}
+        self._numbers = {word.value for word in every_word if word.value is not None}
+        self._given_names = {
+            (first.key, second.key)
+            for text in (*facts, *answers, *titles, *page_texts)
+            for first, second in _iter_neighbours(split_text(text, self._names))
+            if first.kind == second.kind == "name"
+        }
+        self._evidence = Evidence(
+            [sentence.words for sentence in self._sentences], self._known, self._given_names
+        )
+        self._chain = CauseChain(question)
+        self.has_pages = bool(found)
+
+    def _add_sentences(self, texts: Iterable[str], kind: EvidenceKind) -> None:
+        for text in texts:
+            for sentence in _iter_statements(text):
+                words = split_text(sentence, self._names)
+                if len(words) <= _MAX_SENTENCE_WORDS:
+                    self._sentences.append(_Sentence(sentence, words, kind))
+
+    def decide(self, claim: ClaimText) -> Decision:
+        """Returns what facts, chain and pages say of a claim; open if they are not sure."""
+        reading = read_polarity(claim.text)
+        words = split_text(reading.text, self._names, german=claim.german)
+        if len(words) > MAX_CLAIM_WORDS:
+            return Decision("open")
+        if claim.is_list:
+            return Decision("not found")
+        decision = self._decide_asserted(reading, words, claim.context)
+        if decision.verdict == "open" and self._names_something_else(claim):
+            return Decision("not found", "pages" if self.has_pages else "facts")
+        return decision
+
+    def _decide_asserted(self, reading: Reading, words: list[Word], context: str) -> Decision:
+        if reading.polarity == "unclear":
+            return Decision("open")
+        is_denied = reading.polarity == "denied"
+        link = self._chain.find_link(reading.text)
+        if link.direction == "forward" and not _is_hedged(words):
+            return Decision("contradicted" if is_denied else "supported")
+        if link.direction == "backward":
+            # To deny a reversed claim is right, but says nothing that the evidence states.
+            return Decision("open" if is_denied else "contradicted")
+        contradicted: Decision | None = None
+        for sentence in self._sentences:
+            match = self._compare(words, sentence.words, context)
+            if match.outcome == "supported":
+                return Decision("contradicted" if is_denied else "supported", sentence.kind)
+            if match.outcome == "contradicted" and contradicted is None and not is_denied:
+                contradicted = Decision("contradicted", sentence.kind)
+        if contradicted is not None:
+            return contradicted
+        for sentence in self._sentences:
+            if has_same_frame(words, sentence.words, self._evidence):
+                return Decision("contradicted" if is_denied else "supported", sentence.kind)
+        return Decision("open")
+
+    def _compare(self, words: Sequence[Word], evidence: Sequence[Word], context: str) -> Match:
+        before = split_text(context, self._names) if context else ()
+        match = compare_texts(words, evidence, self._known, before, self._given_names)
+        if match.outcome == "open" and match.additions and self._is_told_together(match):
+            return Match("supported", states_all=True)
+        return match
+
+    def _is_told_together(self, match: Match) -> bool:
+        """Returns whether one sentence has all that a claim adds to a fact, and words of both."""
+        return any(
+            all(any(is_same(word, other) for other in sentence.words) for word in match.additions)
+            and sum(
+                any(is_same(word, other) for other in sentence.words) for word in match.shared
+            ) >= _MIN_SHARED_WORDS
+            and not _is_hedged(sentence.words)
+            for sentence in self._sentences
+        )
+
+    def _names_something_else(self, claim: ClaimText) -> bool:
+        """Returns whether a claim has a number, or an English one a name, that no evidence has.
+
+        Percentages do not count: "ninety per cent cheaper" is "a tenth as dear".
+        """
+        words = split_text(claim.text, self._names, german=claim.german)
+        for index, word in enumerate(words):
+            following = words[index + 1].key if index + 1 < len(words) else ""
+            if word.value is not None:
+                is_large = word.value >= _MIN_TELLING_NUMBER and following not in _PERCENT
+                if is_large and word.value not in self._numbers:
+                    return True
+            elif (
+                word.kind == "name"
+                and not claim.german
+                and len(word.key) >= _MIN_NAME_LENGTH
+                and word.key not in GENERIC_NAMES
+                and not any(is_same_word(word.key, other) for other in self._known)
+            ):
+                return True
+        return False
+
+
+def _iter_statements(text: str) -> Iterator[str]:
+    """Yields the sentences of the evidence, their clauses, and both without what is inserted."""
+    seen = set()
+    for _, sentence in split_sentences(text):
+        clauses = [claim.text for claim in split_claims(sentence) if not claim.context]
+        for statement in (sentence, *clauses):
+            for variant in (statement, _INSERTED.sub(" ", statement)):
+                if variant not in seen:
+                    seen.add(variant)
+                    yield variant
+
+
+def _is_hedged(words: Sequence[Word]) -> bool:
+    return any(word.kind in ("hedge", "negation") for word in words)
+
+
+def _iter_neighbours(words: Sequence[Word]) -> Iterable[tuple[Word, Word]]:
+    return (
+        (first, second)
+        for first, second in zip(words, words[1:], strict=False)
+        if second.start - first.start - len(first.text) == 1
+    )

@@ -1,0 +1,143 @@
+"""Splits an answer into claims: sentences, and the clauses of a sentence that can stand alone.
+
+Nothing is split where a part alone could say something else than it says in its sentence: below a
+denial ("It is a myth that A and that B"), at words that say why ("A because B" claims more than A
+and B), and where a part has no subject or verb of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Final, NamedTuple
+
+from eval.synthlink.claims.words import is_german, is_verb, split_text
+from eval.synthlink.sentences import is_question, split_sentences
+
+_ARROW: Final = re.compile(r"\s*(?:→|⇒|⟶|->|=>|-->)\s*")
+# Places where a clause may end; the part after the mark begins with what is kept.
+_CLAUSE_END: Final = re.compile(
+    r";\s+|,?\s+(?:and|but|while|whereas|und|aber|während|sondern)\s+|,\s+(?=(?:which|who|whose)\s)"
+)
+_RELATIVE: Final = re.compile(r"(?:which|who|whose)\s", re.IGNORECASE)
+_INSERTED: Final = re.compile(
+    r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) [^,;:]+), (?P<rest>[^,;:].*)", re.DOTALL
+)
+_PRONOUN: Final = re.compile(
+    r"(?:(?:in|at|by|on|with)\s+\w+,?\s+)?(?:it|its|he|his|she|her|they|their|this|these|that|those|such|er|sie|es|"
+    r"sein|seine|ihr|ihre|dieser|diese|dieses|dessen|deren)\s",
+    re.IGNORECASE,
+)
+# Words that begin a clause with its own subject.
+_SUBJECT: Final = re.compile(
+    r"(?:the|a|an|its|his|her|their|this|these|that|those|it|he|she|they|some|most|many|in|der|"
+    r"die|das|ein|eine|sein|seine|ihre?|er|sie|es|\d{4})\s|[A-ZÄÖÜ]",
+)
+_LIST_ITEM_WORDS: Final = 4
+"""Maximum number of words of an item in a mere list."""
+
+
+class ClaimText(NamedTuple):
+    """One claim of an answer, before it is judged."""
+
+    text: str
+    context: str = ""
+    """The text just before it in which a pronoun's or relative clause's subject is named."""
+    german: bool = False
+    is_list: bool = False
+    """Whether it is a list of words, or names alternatives, so that it states nothing."""
+
+
+def split_claims(answer: str) -> list[ClaimText]:
+    """Splits an answer into claims, in order; questions are left out."""
+    claims: list[ClaimText] = []
+    previous = ""
+    german = is_german(answer)
+    for _, sentence in split_sentences(answer):
+        text = sentence.strip()
+        if not is_question(text):
+            claims += (claim._replace(german=german) for claim in _split_sentence(text, previous))
+            previous = text
+    return claims
+
+
+def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
+    nodes = [node.strip() for node in _ARROW.split(sentence)]
+    if len(nodes) > 1 and all(nodes):
+        return [ClaimText(f"{a} → {b}") for a, b in itertools.pairwise(nodes)]
+    words = split_text(sentence)
+    if any(word.kind in ("negation", "hedge") for word in words):
+        parts = _split_at_semicolons(sentence)
+    else:
+        parts = _split_clauses(sentence)
+    first, _ = parts[0]
+    claims = []
+    for part, before in parts:
+        context = ""
+        if _RELATIVE.match(part) or _PRONOUN.match(part):
+            context = previous if part is first else before
+        claims.append(ClaimText(part, context, is_list(part)))
+    return claims
+
+
+def _split_at_semicolons(sentence: str) -> list[tuple[str, str]]:
+    parts = [part.strip() for part in re.split(r";\s+", sentence)]
+    # One denial can be about all parts: "It is not true that A; B; C."
+    return [(sentence, "")] if " that " in parts[0] or " dass " in parts[0] else [
+        (part, before) for before, part in itertools.pairwise(["", *parts])
+    ]
+
+
+def _split_clauses(sentence: str) -> list[tuple[str, str]]:
+    """Returns the clauses of a sentence, each with the text before it."""
+    # "X, which was Y, did Z" claims that X was Y and that X did Z.
+    inserted = _INSERTED.fullmatch(sentence)
+    if inserted and not _has_verb(inserted["subject"]) and _has_verb(inserted["rest"]):
+        subject = inserted["subject"]
+        return [
+            (inserted["relative"], subject),
+            *_split_clauses(f"{subject} {inserted['rest']}"),
+        ]
+    parts: list[tuple[str, str]] = []
+    start = 0
+    for end in _CLAUSE_END.finditer(sentence):
+        before, after = sentence[start : end.start()], sentence[end.end() :]
+        is_relative = _RELATIVE.match(after) is not None
+        if end.group().startswith(";") or (
+            _has_verb(before)
+            and _has_verb(after)
+            and (is_relative or _SUBJECT.match(after) is not None)
+            and not _joins_names(before, end.group(), after)
+        ):
+            parts.append((before.strip(), sentence[:start]))
+            start = end.end()
+    parts.append((sentence[start:].strip(), sentence[:start]))
+    return [(part, before) for part, before in parts if part]
+
+
+def _joins_names(before: str, joint: str, after: str) -> bool:
+    """Returns whether "and" without a comma stands between two names, as in "Watson and Crick"."""
+    last, following = before.split()[-1:], after.split()[:1]
+    return "," not in joint and all(word[:1].isupper() for word in (*last, *following))
+
+
+def _has_verb(text: str) -> bool:
+    return any(is_verb(word) for word in split_text(text))
+
+
+def is_list(text: str) -> bool:
+    """Returns whether a text lists words without a statement, or joins names by "or".
+
+    Such a text says nothing that could be right or wrong: whoever lists all names says none.
+    """
+    items = [item for item in re.split(r"[,/|]\s*|\s+(?:or|oder|and|und)\s+", text) if item.strip()]
+    short = all(len(item.split()) <= _LIST_ITEM_WORDS for item in items)
+    if len(items) >= 3 and short and not any(map(_has_verb, items)):
+        return True
+    words = split_text(text)
+    return any(
+        word.key in ("or", "oder")
+        and 0 < index < len(words) - 1
+        and all(words[place].kind in ("name", "number") for place in (index - 1, index + 1))
+        for index, word in enumerate(words)
+    )
