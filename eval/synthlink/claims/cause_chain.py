@@ -80,20 +80,28 @@ class CauseChain:
 
     Args:
         question: the question.
+        names: words that are names in the evidence.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, names: Collection[str] = ()) -> None:
+        self._names = frozenset(names)
         edges = [triple for triple in question.triples if is_causal(triple)]
         ordered = [triple for triple in question.triples if is_causal(triple, hindering=True)]
         self._nodes = {
-            node: _split_name(node) for triple in ordered for node in (triple[0], triple[2])
+            node: split_name(node) for triple in ordered for node in (triple[0], triple[2])
         }
+        # A thing can also be called by who made it and when: "Harrison's watch of 1759".
+        self._traits: dict[str, tuple[str, ...]] = {}
+        for subject, predicate, thing in question.triples:
+            if not is_causal((subject, predicate, thing), hindering=True):
+                words = split_name(thing if ":" in thing else f":{thing}")
+                self._traits[subject] = (*self._traits.get(subject, ()), *words)
         self._effects = _close_edges(edges)
         self._later = _close_edges(ordered)
         self._changes = {
             (subject, thing): _CHANGES[relation]
             for subject, predicate, thing in question.triples
-            for relation in _split_name(predicate)
+            for relation in split_name(predicate)
             if relation in _CHANGES
         }
         self._direct = {(subject, thing) for subject, _, thing in edges}
@@ -140,22 +148,35 @@ class CauseChain:
         Returns:
             The nodes; and whether the side has no words that its node does not have.
         """
-        words = [word for word in get_content(split_text(side)) if word.kind != "number"]
+        words = get_content(split_text(side))
         best: set[str] = set()
         best_score = 0.0
         for node, keys in self._nodes.items():
             shared = [key for key in keys if any(is_same_word(word.key, key) for word in words)]
             telling = [key for key in shared if key not in _GENERAL]
             score = len(shared) / len(keys)
-            if not telling or (score < _MIN_SHARE and len(telling) < _MIN_TELLING):
+            calls = [*telling, *self._traits.get(node, ())]
+            is_named = any(
+                self._is_own_name(key) and any(is_same_word(word.key, key) for word in words)
+                for key in calls
+            )
+            if not telling or not (
+                score >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named
+            ):
                 continue
             if score > best_score:
                 best, best_score = {node}, score
             elif score == best_score:
                 best.add(node)
-        keys = {key for node in best for key in self._nodes[node]}
+        keys = {key for node in best for key in (*self._nodes[node], *self._traits.get(node, ()))}
         sure = all(any(is_same_word(word.key, key) for key in keys) for word in words)
         return best, sure
+
+    def _is_own_name(self, key: str) -> bool:
+        """Returns whether a word is a name, and that of one node only."""
+        is_name = key in self._names or any(map(str.isdigit, key))
+        called = [(*keys, *self._traits.get(node, ())) for node, keys in self._nodes.items()]
+        return is_name and sum(key in keys for keys in called) == 1
 
 
 def _split_sides(text: str) -> tuple[str, str, str] | None:
@@ -186,8 +207,9 @@ def is_causal(triple: Triple, *, hindering: bool = False) -> bool:
         triple: a triple of a step.
         hindering: whether relations such as "reduced" count too.
     """
-    words = _split_name(triple[1])
-    return triple[2].count(":") == 1 and any(
+    words = split_name(triple[1])
+    is_inverse = re.search(r"(?:By|_by|-by)$", triple[1]) is not None
+    return triple[2].count(":") == 1 and not is_inverse and any(
         RELATION_BY_WORD.get(word, frozenset()) & _CAUSAL
         or word in _PROMOTING
         or (hindering and word in _HINDERING)
@@ -212,7 +234,7 @@ def _close_edges(triples: Sequence[Triple]) -> dict[str, set[str]]:
     return closed
 
 
-def _split_name(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """Returns the words with content of a prefixed name such as ``syn:cotton-gin``."""
     local = name.partition(":")[2]
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", local).replace("-", " ").replace("_", " ")

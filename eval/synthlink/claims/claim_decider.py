@@ -11,6 +11,7 @@ from eval.synthlink.claims.frames import Evidence, has_same_frame
 from eval.synthlink.claims.lexicon import GENERIC_NAMES, LIGHT
 from eval.synthlink.claims.polarity import Reading, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
+from eval.synthlink.claims.traits import Traits
 from eval.synthlink.claims.words import Word, collect_names, is_same, is_same_word, split_text
 from eval.synthlink.sentences import split_sentences
 
@@ -80,7 +81,8 @@ class ClaimDecider:
         self._evidence = Evidence(
             [sentence.words for sentence in self._sentences], self._known, self._given_names
         )
-        self._chain = CauseChain(question)
+        self._chain = CauseChain(question, self._names)
+        self._traits = Traits(question, self._names)
         self.has_pages = bool(found)
 
     def _add_sentences(self, texts: Iterable[str], kind: EvidenceKind) -> None:
@@ -113,6 +115,11 @@ class ClaimDecider:
         if link.direction == "backward":
             # To deny a reversed claim is right, but says nothing that the evidence states.
             return Decision("open" if is_denied else "contradicted")
+        trait = self._traits.compare(words, self._given_names)
+        if trait == "supported":
+            return Decision("contradicted" if is_denied else "supported")
+        if trait == "contradicted" and not is_denied:
+            return Decision("contradicted")
         contradicted: Decision | None = None
         for sentence in self._sentences:
             match = self._compare(words, sentence.words, context)
@@ -141,7 +148,7 @@ class ClaimDecider:
             and sum(
                 any(is_same(word, other) for other in sentence.words) for word in match.shared
             ) >= _MIN_SHARED_WORDS
-            and not _is_hedged(sentence.words)
+            and not any(word.kind == "negation" for word in sentence.words)
             for sentence in self._sentences
         )
 

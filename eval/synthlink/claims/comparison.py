@@ -56,8 +56,8 @@ def compare_texts(
     """
     if any(word.kind == "negation" for word in evidence):
         return _OPEN
-    said = _drop_given_names(get_content(order_roles(claim)), given_names)
-    told = _drop_given_names(get_content(order_roles(evidence)), given_names)
+    said = drop_given_names(get_content(order_roles(claim)), given_names)
+    told = drop_given_names(get_content(order_roles(evidence)), given_names)
     if len(said) < 2 or len(told) < 2:
         return _OPEN
     said, told, free = _take_single_numbers(said, told)
@@ -199,7 +199,10 @@ def order_roles(words: Sequence[Word]) -> list[Word]:
     return list(words)
 
 
-def _drop_given_names(words: list[Word], pairs: Collection[tuple[str, str]]) -> list[Word]:
+def drop_given_names(
+    words: Sequence[Word], pairs: Collection[tuple[str, str]]
+) -> list[Word]:
+    """Leaves out given names before their surname."""
     return [
         word
         for index, word in enumerate(words)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from eval.synthlink.claims.comparison import order_roles
+from eval.synthlink.claims.comparison import drop_given_names, order_roles
 from eval.synthlink.claims.lexicon import (
     GENERIC_NAMES,
     RELATION_BY_WORD,
@@ -24,10 +24,11 @@ _STOPS: Final = frozenset(
     "in on at of to from for with by as and into through after before during over under when "
     "which who that than im am auf zu von mit für bei aus als und nach vor".split()
 )
-_WHY: Final = frozenset(
+WHY: Final = frozenset(
     "because so therefore since thus why after before until although though despite weil deshalb "
     "daher darum sodass nachdem bevor obwohl trotz".split()
 )
+"""Words that join two statements, so that a claim says more than each of them."""
 
 
 class Evidence(NamedTuple):
@@ -51,12 +52,12 @@ def has_same_frame(
         sentence: words of one sentence of the evidence.
         evidence: all evidence.
     """
-    if any(word.kind in ("negation", "hedge") or word.key in _WHY for word in claim):
+    if any(word.kind in ("negation", "hedge") or word.key in WHY for word in claim):
         return False
     if any(word.kind in ("negation", "hedge") or word.key in SCOPES for word in sentence):
         return False
-    said = _drop_given_names(order_roles(claim), evidence.given_names)
-    told = _drop_given_names(order_roles(sentence), evidence.given_names)
+    said = drop_given_names(order_roles(claim), evidence.given_names)
+    told = drop_given_names(order_roles(sentence), evidence.given_names)
     names, numbers = (
         [word for word in said if word.kind == kind and word.key not in GENERIC_NAMES]
         for kind in ("name", "number")
@@ -73,16 +74,6 @@ def has_same_frame(
         and _has_no_opposite(said, told)
         and _has_few_other_words(said, told, evidence.known)
     )
-
-
-def _drop_given_names(
-    words: Sequence[Word], pairs: Collection[tuple[str, str]]
-) -> list[Word]:
-    return [
-        word
-        for index, word in enumerate(words)
-        if index + 1 == len(words) or (word.key, words[index + 1].key) not in pairs
-    ]
 
 
 def _has_same_subject(verb: Word, said: Sequence[Word], told: Sequence[Word]) -> bool:

@@ -11,7 +11,13 @@ import itertools
 import re
 from typing import Final, NamedTuple
 
-from eval.synthlink.claims.words import is_german, is_verb, split_text
+from eval.synthlink.claims.words import (
+    are_opposite,
+    is_german,
+    is_noun_of_lexicon,
+    is_verb,
+    split_text,
+)
 from eval.synthlink.sentences import is_question, split_sentences
 
 _ARROW: Final = re.compile(r"\s*(?:→|⇒|⟶|->|=>|-->)\s*")
@@ -33,6 +39,7 @@ _SUBJECT: Final = re.compile(
     r"(?:the|a|an|its|his|her|their|this|these|that|those|it|he|she|they|some|most|many|in|der|"
     r"die|das|ein|eine|sein|seine|ihre?|er|sie|es|\d{4})\s|[A-ZÄÖÜ]",
 )
+_MIN_LIST_ITEMS: Final = 3
 _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
 
@@ -76,7 +83,7 @@ def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
         context = ""
         if _RELATIVE.match(part) or _PRONOUN.match(part):
             context = previous if part is first else before
-        claims.append(ClaimText(part, context, is_list(part)))
+        claims.append(ClaimText(part, context, is_list=is_list(part)))
     return claims
 
 
@@ -132,7 +139,9 @@ def is_list(text: str) -> bool:
     """
     items = [item for item in re.split(r"[,/|]\s*|\s+(?:or|oder|and|und)\s+", text) if item.strip()]
     short = all(len(item.split()) <= _LIST_ITEM_WORDS for item in items)
-    if len(items) >= 3 and short and not any(map(_has_verb, items)):
+    if len(items) >= _MIN_LIST_ITEMS and short and not any(map(_has_verb_form, items)):
+        return True
+    if len(items) > 1 and short and _names_opposites(items):
         return True
     words = split_text(text)
     return any(
@@ -141,3 +150,13 @@ def is_list(text: str) -> bool:
         and all(words[place].kind in ("name", "number") for place in (index - 1, index + 1))
         for index, word in enumerate(words)
     )
+
+
+def _has_verb_form(item: str) -> bool:
+    """Returns whether an item has a word that is hardly anything else than a verb."""
+    return any(is_verb(word) and not is_noun_of_lexicon(word) for word in split_text(item))
+
+
+def _names_opposites(items: list[str]) -> bool:
+    words = [word for item in items for word in split_text(item)]
+    return any(are_opposite(first.key, second.key) for first in words for second in words)

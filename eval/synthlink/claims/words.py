@@ -195,3 +195,13 @@ def is_verb(word: Word) -> bool:
         or word.key in RELATION_BY_WORD
         or (len(word.key) >= _MIN_VERB_LENGTH and word.key.endswith(("ed", "te", "ten")))
     )
+
+
+def is_noun_of_lexicon(word: Word) -> bool:
+    """Returns whether a word is in the lexicon, but does not look like a verb."""
+    return (
+        word.key in RELATION_BY_WORD
+        and word.key not in _AUXILIARIES
+        and not word.key.endswith(("ed", "te", "ten"))
+        and all(relation.endswith("*") for relation in RELATION_BY_WORD[word.key])
+    )
