@@ -44,17 +44,18 @@ MODES: Final[dict[Mode, str]] = {
 }
 
 VERDICTS: Final[dict[str, tuple[str, str]]] = {
-    "licensed": ("✓", "supported"),
+    "supported": ("✓", "supported"),
     "contradicted": ("✗", "contradicted"),
-    "unknown": ("?", "undecided"),
+    "not_found": ("?", "not found"),
     "unjudged": ("!", "unjudged"),
 }
 """Of claims: sign and words."""
 
 DECIDED_BY: Final[dict[str, str]] = {
     "graph": "the graph",
-    "facts": "the words of a step's fact or the expected answer",
+    "facts": "the facts of the steps or the expected answer",
     "pages": "the words of a source's text",
+    "form": "its form: a list of words that states nothing",
     "judge": "a model that judges",
     "nothing": "nothing",
 }

@@ -138,8 +138,8 @@ def _claims_facet(claims: Sequence[JudgedClaim]) -> str:
         return "a claim contradicted"
     if "unjudged" in verdicts:
         return "a claim unjudged"
-    if "unknown" in verdicts:
-        return "a claim is undecided"
+    if "not_found" in verdicts:
+        return "a claim not found"
     return "all claims supported" if verdicts else "no claim"
 
 
@@ -185,7 +185,7 @@ def _claims(claims: Sequence[JudgedClaim]) -> Iterator[AnyDetail]:
     """Each claim with its verdict and what decided."""
     if not claims:
         return
-    looks: dict[str, Look] = {"licensed": "right", "contradicted": "wrong"}
+    looks: dict[str, Look] = {"supported": "right", "contradicted": "wrong"}
     lines = tuple(
         ComparedLine(
             " ".join(VERDICTS[claim.verdict]),

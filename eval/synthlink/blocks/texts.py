@@ -225,17 +225,17 @@ def _claims(folder: ScoredFolder) -> list[str]:
         return [f"None of {n_unjudged:,} claims is judged."]
     rest = f" {n_unjudged:,} more {'is' if n_unjudged == 1 else 'are'} unjudged."
     rest = rest if n_unjudged else ""
-    if count["licensed"] == total > 1:
+    if count["supported"] == total > 1:
         return [f"All {total:,} claims with a verdict are supported.{rest}"]
     text = f"Of {total:,} {'claim' if total == 1 else 'claims'} with a verdict"
     text += (
-        f" {format_percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} supported"
+        f" {format_percent(count['supported'] / total)} {'is' if total == 1 else 'are'} supported"
     )
     wrong = count["contradicted"]
     text += (
         f" and {format_percent(wrong / total)} contradicted" if wrong else ", none is contradicted"
     )
-    return [f"{text}; the rest are undecided.{rest}" if count["unknown"] else f"{text}.{rest}"]
+    return [f"{text}; the rest are not found.{rest}" if count["not_found"] else f"{text}.{rest}"]
 
 
 def _compared(folder: ScoredFolder) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import RELATION_BY_WORD
-from eval.synthlink.claims.words import Word, get_content, is_same_word, split_text
+from eval.synthlink.claims.words import get_content, is_same_word, split_text
 from eval.synthlink.items import Question, Triple
 
 _CAUSAL: Final = frozenset(("cause", "enable", "increase"))
@@ -53,8 +53,33 @@ _LED_TO_DO: Final = re.compile(
     r"(?<!\w)led\s+(?P<who>[^,;]+?)\s+to\s+(?=[a-z]+\s)|(?<!\w)made\s+(?P<what>[^,;]+?)\s+possible"
 )
 _GENERAL: Final = frozenset(
-    "end growth use number rise spread start beginning increase large great new first arrival "
-    "building opening discovery invention development sale law act war theory method".split()
+    [
+        "end",
+        "growth",
+        "use",
+        "number",
+        "rise",
+        "spread",
+        "start",
+        "beginning",
+        "increase",
+        "large",
+        "great",
+        "new",
+        "first",
+        "arrival",
+        "building",
+        "opening",
+        "discovery",
+        "invention",
+        "development",
+        "sale",
+        "law",
+        "act",
+        "war",
+        "theory",
+        "method",
+    ]
 )
 """Words of names that occur with many things, so that alone they name none."""
 
@@ -72,7 +97,7 @@ class Link(NamedTuple):
 
     direction: Direction
     edge: tuple[str, str] | None = None
-    """The nodes that the claim joins, if each side names exactly one."""
+    """The nodes of the only triple that the claim states or reverses."""
 
 
 class CauseChain:
@@ -104,7 +129,7 @@ class CauseChain:
             for relation in split_name(predicate)
             if relation in _CHANGES
         }
-        self._direct = {(subject, thing) for subject, _, thing in edges}
+        self._direct = {(subject, thing) for subject, _, thing in ordered}
 
     def find_link(self, text: str) -> Link:
         """Returns in which order a claim names two nodes of the chain; open if it is not sure.
@@ -124,23 +149,27 @@ class CauseChain:
         is_later = any(b in self._later.get(a, ()) for a in cause for b in effect)
         is_backward = any(a in self._later.get(b, ()) for a in cause for b in effect)
         if is_backward and not is_later:
-            return Link("backward")
+            return Link("backward", self._find_edge(effect, cause))
         if not is_forward or is_backward or not (cause_sure and effect_sure):
             return Link("open")
-        edge = (min(cause), min(effect)) if len(cause) == len(effect) == 1 else None
-        return Link("forward", edge if edge in self._direct else None)
+        return Link("forward", self._find_edge(cause, effect))
 
-    def _compare_change(
-        self, causes: set[str], effects: set[str], change: str, sure: bool
-    ) -> Link:
+    def _compare_change(self, causes: set[str], effects: set[str], change: str, sure: bool) -> Link:
         """Compares "A increased B" and "A reduced B" with the triples that say so."""
         changes = {self._changes.get((a, b), "") for a in causes for b in effects} - {""}
         if len(changes) == 1:
+            edge = self._find_edge(causes, effects)
             if changes != {change}:
-                return Link("backward")
-            return Link("forward") if sure else Link("open")
+                return Link("backward", edge)
+            return Link("forward", edge) if sure else Link("open")
         reverse = {self._changes.get((b, a), "") for a in causes for b in effects} - {""}
-        return Link("backward") if reverse and not changes else Link("open")
+        is_reverse = bool(reverse) and not changes
+        return Link("backward", self._find_edge(effects, causes)) if is_reverse else Link("open")
+
+    def _find_edge(self, causes: set[str], effects: set[str]) -> tuple[str, str] | None:
+        """Returns the only triple from cause to effect, as a pair of nodes."""
+        edges = [(a, b) for a in causes for b in effects if (a, b) in self._direct]
+        return edges[0] if len(edges) == 1 else None
 
     def _find_nodes(self, side: str) -> tuple[set[str], bool]:
         """Finds the nodes that one side of a claim names.
@@ -160,9 +189,7 @@ class CauseChain:
                 self._is_own_name(key) and any(is_same_word(word.key, key) for word in words)
                 for key in calls
             )
-            if not telling or not (
-                score >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named
-            ):
+            if not telling or not (score >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named):
                 continue
             if score > best_score:
                 best, best_score = {node}, score
@@ -184,7 +211,9 @@ def _split_sides(text: str) -> tuple[str, str, str] | None:
 
     Returns None if it has not exactly one connector.
     """
-    text = _LED_TO_DO.sub(lambda m: f"led to {m['who']} " if m["who"] else f"enabled {m['what']} ", text)
+    text = _LED_TO_DO.sub(
+        lambda m: f"led to {m['who']} " if m["who"] else f"enabled {m['what']} ", text
+    )
     connectors = list(_CONNECTOR.finditer(text)) or list(_PLAIN.finditer(text))
     if len(connectors) != 1:
         return None
@@ -209,11 +238,15 @@ def is_causal(triple: Triple, *, hindering: bool = False) -> bool:
     """
     words = split_name(triple[1])
     is_inverse = re.search(r"(?:By|_by|-by)$", triple[1]) is not None
-    return triple[2].count(":") == 1 and not is_inverse and any(
-        RELATION_BY_WORD.get(word, frozenset()) & _CAUSAL
-        or word in _PROMOTING
-        or (hindering and word in _HINDERING)
-        for word in words
+    return (
+        triple[2].count(":") == 1
+        and not is_inverse
+        and any(
+            RELATION_BY_WORD.get(word, frozenset()) & _CAUSAL
+            or word in _PROMOTING
+            or (hindering and word in _HINDERING)
+            for word in words
+        )
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eval.synthlink.corrected.evidence import EvidenceKind, SourcePages
-    from eval.synthlink.items import Question
+    from eval.synthlink.items import Question, Triple
 
 MAX_CLAIM_WORDS: Final = 120
 """Maximum number of words of a claim that is compared, which bounds the time that it takes."""
@@ -39,7 +39,21 @@ class Decision(NamedTuple):
     """What the evidence says of a claim."""
 
     verdict: Verdict
-    by: EvidenceKind = "facts"
+    by: Literal["facts", "pages", "form"] = "facts"
+
+
+_OPEN: Final = Decision("open")
+
+
+class Stated(NamedTuple):
+    """What a claim says of the facts of the steps."""
+
+    facts: frozenset[str] = frozenset()
+    """Clauses of facts that it states."""
+    wrong: frozenset[str] = frozenset()
+    """Clauses of facts that it denies or contradicts."""
+    triples: frozenset[Triple] = frozenset()
+    wrong_triples: frozenset[Triple] = frozenset()
 
 
 class _Sentence(NamedTuple):
@@ -81,6 +95,12 @@ class ClaimDecider:
         self._evidence = Evidence(
             [sentence.words for sentence in self._sentences], self._known, self._given_names
         )
+        self._facts = [
+            (clause, split_text(clause, self._names))
+            for fact in facts
+            for clause in split_fact(fact)
+        ]
+        self._triples = question.triples
         self._chain = CauseChain(question, self._names)
         self._traits = Traits(question, self._names)
         self.has_pages = bool(found)
@@ -94,45 +114,82 @@ class ClaimDecider:
 
     def decide(self, claim: ClaimText) -> Decision:
         """Returns what facts, chain and pages say of a claim; open if they are not sure."""
-        reading = read_polarity(claim.text)
-        words = split_text(reading.text, self._names, german=claim.german)
-        if len(words) > MAX_CLAIM_WORDS:
-            return Decision("open")
         if claim.is_list:
-            return Decision("not found")
-        decision = self._decide_asserted(reading, words, claim.context)
+            return Decision("not found", "form")
+        reading, words = self.read(claim)
+        if len(words) > MAX_CLAIM_WORDS:
+            return _OPEN
+        decision = self._decide_reading(reading, words, claim.context)
         if decision.verdict == "open" and self._names_something_else(claim):
             return Decision("not found", "pages" if self.has_pages else "facts")
         return decision
 
-    def _decide_asserted(self, reading: Reading, words: list[Word], context: str) -> Decision:
+    def read(self, claim: ClaimText) -> tuple[Reading, list[Word]]:
+        """Returns whether a claim is asserted or denied, and its words as if it was asserted."""
+        reading = read_polarity(claim.text)
+        return reading, split_text(reading.text, self._names, german=claim.german)
+
+    def _decide_reading(self, reading: Reading, words: list[Word], context: str) -> Decision:
         if reading.polarity == "unclear":
-            return Decision("open")
+            return _OPEN
         is_denied = reading.polarity == "denied"
-        link = self._chain.find_link(reading.text)
-        if link.direction == "forward" and not _is_hedged(words):
-            return Decision("contradicted" if is_denied else "supported")
-        if link.direction == "backward":
-            # To deny a reversed claim is right, but says nothing that the evidence states.
-            return Decision("open" if is_denied else "contradicted")
-        trait = self._traits.compare(words, self._given_names)
-        if trait == "supported":
-            return Decision("contradicted" if is_denied else "supported")
-        if trait == "contradicted" and not is_denied:
-            return Decision("contradicted")
+        decision = self._decide_asserted(reading.text, words, context)
+        if not is_denied:
+            return decision
+        # To deny what is wrong is right, but it says nothing that the evidence states.
+        is_stated = decision.verdict == "supported"
+        return decision._replace(verdict="contradicted") if is_stated else _OPEN
+
+    def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
+        link = self._chain.find_link(text)
+        if link.direction != "open" and not _is_hedged(words):
+            return Decision("supported" if link.direction == "forward" else "contradicted")
+        trait = self._traits.compare(words, self._given_names).finding
+        if trait != "open":
+            return Decision(trait)
         contradicted: Decision | None = None
         for sentence in self._sentences:
             match = self._compare(words, sentence.words, context)
             if match.outcome == "supported":
-                return Decision("contradicted" if is_denied else "supported", sentence.kind)
-            if match.outcome == "contradicted" and contradicted is None and not is_denied:
+                return Decision("supported", sentence.kind)
+            if match.outcome == "contradicted" and contradicted is None:
                 contradicted = Decision("contradicted", sentence.kind)
         if contradicted is not None:
             return contradicted
         for sentence in self._sentences:
             if has_same_frame(words, sentence.words, self._evidence):
-                return Decision("contradicted" if is_denied else "supported", sentence.kind)
-        return Decision("open")
+                return Decision("supported", sentence.kind)
+        return _OPEN
+
+    def find_stated(self, claim: ClaimText) -> Stated:
+        """Returns which facts and triples a claim states or contradicts."""
+        reading, words = self.read(claim)
+        if claim.is_list or reading.polarity == "unclear" or len(words) > MAX_CLAIM_WORDS:
+            return Stated()
+        stated: set[str] = set()
+        wrong: set[str] = set()
+        for fact, fact_words in self._facts:
+            match = self._compare(words, fact_words, claim.context)
+            if match.outcome == "supported" and match.states_all:
+                stated.add(fact)
+            elif match.outcome == "contradicted":
+                wrong.add(fact)
+        triples: set[Triple] = set()
+        wrong_triples: set[Triple] = set()
+        trait = self._traits.compare(words, self._given_names)
+        link = self._chain.find_link(reading.text)
+        if trait.finding == "supported":
+            triples |= trait.triples
+        elif trait.finding == "contradicted":
+            wrong_triples |= trait.triples
+        if link.direction != "open" and link.edge is not None and not _is_hedged(words):
+            edges = {triple for triple in self._triples if (triple[0], triple[2]) == link.edge}
+            (triples if link.direction == "forward" else wrong_triples).update(edges)
+        if reading.polarity == "denied":
+            return Stated(wrong=frozenset(stated), wrong_triples=frozenset(triples))
+        return Stated(
+            frozenset(stated), frozenset(wrong), frozenset(triples), frozenset(wrong_triples)
+        )
 
     def _compare(self, words: Sequence[Word], evidence: Sequence[Word], context: str) -> Match:
         before = split_text(context, self._names) if context else ()
@@ -145,9 +202,8 @@ class ClaimDecider:
         """Returns whether one sentence has all that a claim adds to a fact, and words of both."""
         return any(
             all(any(is_same(word, other) for other in sentence.words) for word in match.additions)
-            and sum(
-                any(is_same(word, other) for other in sentence.words) for word in match.shared
-            ) >= _MIN_SHARED_WORDS
+            and sum(any(is_same(word, other) for other in sentence.words) for word in match.shared)
+            >= _MIN_SHARED_WORDS
             and not any(word.kind == "negation" for word in sentence.words)
             for sentence in self._sentences
         )
@@ -173,6 +229,11 @@ class ClaimDecider:
             ):
                 return True
         return False
+
+
+def split_fact(fact: str) -> list[str]:
+    """Returns the clauses of a fact; an answer states the fact if it states all of them."""
+    return [claim.text for claim in split_claims(fact)]
 
 
 def _iter_statements(text: str) -> Iterator[str]:

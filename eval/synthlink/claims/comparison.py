@@ -14,7 +14,21 @@ from eval.synthlink.claims.lexicon import GENERIC_NAMES, RELATION_BY_WORD, SCOPE
 from eval.synthlink.claims.words import Word, are_opposite, get_content, is_same, is_same_word
 
 _BE: Final = frozenset(
-    "is are was were be been being got wurde wurden wird werden worden".split()
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "got",
+        "wurde",
+        "wurden",
+        "wird",
+        "werden",
+        "worden",
+    ]
 )
 _BY: Final = frozenset(("by", "von", "durch"))
 _MAX_GAP: Final = 3
@@ -70,8 +84,10 @@ def compare_texts(
     head = told[: pairs[0][1]]
     if head and not _is_named(head, context):
         # The sentence says it of something else than the claim, which may only lack its subject.
-        return _compare_swapped(said, told) if not said_left and not told_left else _find_reversal(
-            said, told
+        return (
+            _compare_swapped(said, told)
+            if not said_left and not told_left
+            else _find_reversal(said, told)
         )
     if said_left and told_left:
         return _compare_difference(said_left, told_left, free)
@@ -160,16 +176,20 @@ def _align(said: Sequence[Word], told: Sequence[Word]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _drop_same_relations(
-    said: list[Word], told: list[Word]
-) -> tuple[list[Word], list[Word]]:
+def _drop_same_relations(said: list[Word], told: list[Word]) -> tuple[list[Word], list[Word]]:
     """Takes out verbs that say the same at different places: "made X possible", "enabled X"."""
     kept = []
     rest = list(told)
     for word in said:
         same = next(
-            (o for o in rest if word.kind == "content" and word.key in RELATION_BY_WORD
-             and o.key in RELATION_BY_WORD and is_same(word, o)),
+            (
+                o
+                for o in rest
+                if word.kind == "content"
+                and word.key in RELATION_BY_WORD
+                and o.key in RELATION_BY_WORD
+                and is_same(word, o)
+            ),
             None,
         )
         if same is None:
@@ -199,9 +219,7 @@ def order_roles(words: Sequence[Word]) -> list[Word]:
     return list(words)
 
 
-def drop_given_names(
-    words: Sequence[Word], pairs: Collection[tuple[str, str]]
-) -> list[Word]:
+def drop_given_names(words: Sequence[Word], pairs: Collection[tuple[str, str]]) -> list[Word]:
     """Leaves out given names before their surname."""
     return [
         word

@@ -21,12 +21,69 @@ from eval.synthlink.claims.words import Word, are_opposite, is_same, is_same_wor
 _MIN_ANCHORS: Final = 2
 _OF: Final = frozenset(("of", "von", "des", "der", "to", "for", "against", "without", "by"))
 _STOPS: Final = frozenset(
-    "in on at of to from for with by as and into through after before during over under when "
-    "which who that than im am auf zu von mit für bei aus als und nach vor".split()
+    [
+        "in",
+        "on",
+        "at",
+        "of",
+        "to",
+        "from",
+        "for",
+        "with",
+        "by",
+        "as",
+        "and",
+        "into",
+        "through",
+        "after",
+        "before",
+        "during",
+        "over",
+        "under",
+        "when",
+        "which",
+        "who",
+        "that",
+        "than",
+        "im",
+        "am",
+        "auf",
+        "zu",
+        "von",
+        "mit",
+        "für",
+        "bei",
+        "aus",
+        "als",
+        "und",
+        "nach",
+        "vor",
+    ]
 )
 WHY: Final = frozenset(
-    "because so therefore since thus why after before until although though despite weil deshalb "
-    "daher darum sodass nachdem bevor obwohl trotz".split()
+    [
+        "because",
+        "so",
+        "therefore",
+        "since",
+        "thus",
+        "why",
+        "after",
+        "before",
+        "until",
+        "although",
+        "though",
+        "despite",
+        "weil",
+        "deshalb",
+        "daher",
+        "darum",
+        "sodass",
+        "nachdem",
+        "bevor",
+        "obwohl",
+        "trotz",
+    ]
 )
 """Words that join two statements, so that a claim says more than each of them."""
 
@@ -42,9 +99,7 @@ class Evidence(NamedTuple):
     """Pairs (given name, surname); the surname is enough."""
 
 
-def has_same_frame(
-    claim: Sequence[Word], sentence: Sequence[Word], evidence: Evidence
-) -> bool:
+def has_same_frame(claim: Sequence[Word], sentence: Sequence[Word], evidence: Evidence) -> bool:
     """Returns whether a sentence states the names, numbers and relations of a claim.
 
     Args:
@@ -139,12 +194,12 @@ def _has_few_other_words(
 ) -> bool:
     content = [word for word in claim if word.kind == "content"]
     others = [word for word in content if not any(is_same(word, other) for other in evidence)]
-    strange = [
-        word for word in others if not any(is_same_word(word.key, other) for other in known)
-    ]
+    strange = [word for word in others if not any(is_same_word(word.key, other) for other in known)]
     shared = len(claim) - sum(word.kind == "light" for word in claim) - len(others)
-    return len(strange) <= 1 and 2 * len(others) <= shared and not any(
-        word.key in RELATION_BY_WORD for word in others
+    return (
+        len(strange) <= 1
+        and 2 * len(others) <= shared
+        and not any(word.key in RELATION_BY_WORD for word in others)
     )
 
 

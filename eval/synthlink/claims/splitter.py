@@ -90,9 +90,11 @@ def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
 def _split_at_semicolons(sentence: str) -> list[tuple[str, str]]:
     parts = [part.strip() for part in re.split(r";\s+", sentence)]
     # One denial can be about all parts: "It is not true that A; B; C."
-    return [(sentence, "")] if " that " in parts[0] or " dass " in parts[0] else [
-        (part, before) for before, part in itertools.pairwise(["", *parts])
-    ]
+    return (
+        [(sentence, "")]
+        if " that " in parts[0] or " dass " in parts[0]
+        else [(part, before) for before, part in itertools.pairwise(["", *parts])]
+    )
 
 
 def _split_clauses(sentence: str) -> list[tuple[str, str]]:

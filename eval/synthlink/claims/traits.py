@@ -12,8 +12,8 @@ from eval.synthlink.claims.cause_chain import is_causal, split_name
 from eval.synthlink.claims.comparison import drop_given_names, order_roles
 from eval.synthlink.claims.frames import WHY
 from eval.synthlink.claims.lexicon import GENERIC_NAMES, RELATION_BY_WORD
-from eval.synthlink.claims.words import Word, is_same, is_same_word, is_verb, split_text
-from eval.synthlink.items import Question
+from eval.synthlink.claims.words import Word, is_same, is_verb, split_text
+from eval.synthlink.items import Question, Triple
 
 _MADE: Final = frozenset(
     ("make", "invent", "find", "appear", "begin", "propose*", "write*", "establish*", "isolate*",
@@ -46,10 +46,22 @@ _MAX_OTHER_WORDS: Final = 1
 Finding = Literal["supported", "contradicted", "open"]
 
 
+class TraitFinding(NamedTuple):
+    """What the triples say of a claim."""
+
+    finding: Finding
+    triples: frozenset[Triple] = frozenset()
+    """The triples that a supported claim states, or that contradict it."""
+
+
+_OPEN: Final = TraitFinding("open")
+
+
 class _Trait(NamedTuple):
     relations: frozenset[str]
     value: tuple[Word, ...]
     is_year: bool
+    triple: Triple
 
 
 class Traits:
@@ -63,36 +75,42 @@ class Traits:
     def __init__(self, question: Question, names: Collection[str]) -> None:
         self._nodes: dict[str, list[Word]] = {}
         self._traits: dict[str, list[_Trait]] = {}
-        for subject, predicate, thing in question.triples:
+        for triple in question.triples:
+            subject, predicate, thing = triple
             relations = frozenset(
-                relation
-                for word in split_name(predicate)
-                for relation in _RELATIONS.get(word, ())
+                relation for word in split_name(predicate) for relation in _RELATIONS.get(word, ())
             )
-            if not relations or is_causal((subject, predicate, thing)):
+            if not relations or is_causal(triple):
                 continue
             self._nodes[subject] = _read_words(subject, names)
             value = tuple(_read_words(thing, names))
             if value:
                 is_year = len(value) == 1 and value[0].kind == "number"
-                self._traits.setdefault(subject, []).append(_Trait(relations, value, is_year))
+                self._traits.setdefault(subject, []).append(
+                    _Trait(relations, value, is_year, triple)
+                )
 
     def compare(
         self, claim: Sequence[Word], given_names: Collection[tuple[str, str]]
-    ) -> Finding:
+    ) -> TraitFinding:
         """Compares a claim, read as an assertion, with the traits of the thing that it names."""
         if any(word.kind in ("negation", "hedge") or word.key in WHY for word in claim):
-            return "open"
+            return _OPEN
         said = drop_given_names(order_roles(claim), given_names)
-        findings = {self._compare_node(node, said) for node in self._traits} - {"open"}
-        return findings.pop() if len(findings) == 1 else "open"
+        findings = [self._compare_node(node, said) for node in self._traits]
+        decided = [found for found in findings if found.finding != "open"]
+        if len({found.finding for found in decided}) != 1:
+            return _OPEN
+        return TraitFinding(
+            decided[0].finding, frozenset().union(*(found.triples for found in decided))
+        )
 
-    def _compare_node(self, node: str, said: Sequence[Word]) -> Finding:
+    def _compare_node(self, node: str, said: Sequence[Word]) -> TraitFinding:
         words = self._nodes[node]
         telling = [word for word in words if word.kind in ("name", "number")] or words
         mentioned = [word for word in telling if any(is_same(word, other) for other in said)]
         if not mentioned or len(mentioned) < _MIN_NODE_SHARE * len(telling):
-            return "open"
+            return _OPEN
         traits = self._traits[node]
         rest = [
             word
@@ -113,17 +131,21 @@ class Traits:
             or len(loose) > _MAX_OTHER_WORDS
             or not all(RELATION_BY_WORD.get(word.key, frozenset()) & relations for word in verbs)
         ):
-            return "open"
+            return _OPEN
         if years:
             known = [trait for trait in traits if trait.is_year]
             is_wrong = len(years) == len(known) == 1 and not loose
-            return "contradicted" if is_wrong and known[0] not in stated else "open"
+            if is_wrong and known[0] not in stated:
+                return TraitFinding("contradicted", frozenset([known[0].triple]))
+            return _OPEN
         makers = [trait for trait in stated if not trait.is_year]
         is_ordered = all(_comes_first(trait, said, mentioned) for trait in makers)
         has_verb = verbs or any(
             is_verb(word) for word in said if any(is_same(word, other) for other in words)
         )
-        return "supported" if stated and is_ordered and (has_verb or not makers) else "open"
+        if not stated or not is_ordered or not (has_verb or not makers):
+            return _OPEN
+        return TraitFinding("supported", frozenset(trait.triple for trait in stated))
 
 
 def _read_words(name: str, names: Collection[str]) -> list[Word]:

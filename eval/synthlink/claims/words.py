@@ -39,8 +39,37 @@ _VALUES: Final = {
     **{word: float(value) for value, word in enumerate(_GERMAN_NUMBERS, 2)},
 }
 _AUXILIARIES: Final = frozenset(
-    "is are was were has have had did does became become took set gave got ran came went kept held "
-    "put ist sind war waren wurde wurden hat hatte".split()
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "did",
+        "does",
+        "became",
+        "become",
+        "took",
+        "set",
+        "gave",
+        "got",
+        "ran",
+        "came",
+        "went",
+        "kept",
+        "held",
+        "put",
+        "ist",
+        "sind",
+        "war",
+        "waren",
+        "wurde",
+        "wurden",
+        "hat",
+        "hatte",
+    ]
 )
 _MIN_VERB_LENGTH: Final = 5
 _MIN_STEM: Final = 4
@@ -60,9 +89,7 @@ class Word(NamedTuple):
     """Value of a number."""
 
 
-def split_text(
-    text: str, names: Collection[str] = (), *, german: bool | None = None
-) -> list[Word]:
+def split_text(text: str, names: Collection[str] = (), *, german: bool | None = None) -> list[Word]:
     """Splits a text into words; a number and its scale ("four million") are one word.
 
     Args:
@@ -132,9 +159,14 @@ def _fold(token: str) -> str:
     folded = "".join(char for char in decomposed if not unicodedata.combining(char))
     # Umlauts are kept where they tell German words of the lexicon.
     plain = unicodedata.normalize("NFC", token.casefold())
-    return plain if plain in RELATION_BY_WORD or plain in NEGATIONS or plain in HEDGES or (
-        plain in LIGHT or plain in _VALUES
-    ) else folded
+    return (
+        plain
+        if plain in RELATION_BY_WORD
+        or plain in NEGATIONS
+        or plain in HEDGES
+        or (plain in LIGHT or plain in _VALUES)
+        else folded
+    )
 
 
 def is_german(text: str) -> bool:
@@ -154,7 +186,11 @@ def is_same_word(first: str, second: str) -> bool:
     if first[:1].isdigit() or second[:1].isdigit():
         return False
     shared = next(
-        (index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]),
+        (
+            index
+            for index, pair in enumerate(zip(first, second, strict=False))
+            if pair[0] != pair[1]
+        ),
         min(len(first), len(second)),
     )
     return any(
@@ -183,9 +219,7 @@ def get_content(words: Iterable[Word]) -> list[Word]:
 
 def collect_names(texts: Sequence[str]) -> frozenset[str]:
     """Collects the words that are names in some English texts, in lower case."""
-    return frozenset(
-        word.key for text in texts for word in split_text(text) if word.kind == "name"
-    )
+    return frozenset(word.key for text in texts for word in split_text(text) if word.kind == "name")
 
 
 def is_verb(word: Word) -> bool:

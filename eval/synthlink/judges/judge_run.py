@@ -24,6 +24,7 @@ from eval.synthlink.answer_source import AnswerSource
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, VerdictLine
+from eval.synthlink.verdicts.score_update import hash_answer
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -147,6 +148,7 @@ async def _judge_item(item: JudgeItem, key: str, judge: ClaimJudge) -> VerdictLi
         planned=judge.planned_votes,
         votes=result.votes,
         lost=result.lost_votes,
+        answer_sha256=hash_answer(item.view.evidence[0]) if item.kind == "step" else "",
         latency_s=round(calls.latency_s, 4) if calls.calls else None,
         usage=round_cost(calls.sum_usage()),
     )
