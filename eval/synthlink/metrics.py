@@ -26,15 +26,15 @@ AnswerStatus = Literal["answered", "abstained", "missing", "refused"]
 count towards coverage."""
 
 ClaimVerdict = Literal["supported", "contradicted", "not_found", "unjudged"]
-"""``not_found``: the evidence says nothing of the claim. ``unjudged``: nothing could judge the claim,
-so it is part of no denominator."""
+"""``not_found``: the evidence says nothing of the claim. ``unjudged``: nothing could judge the
+claim, so it is part of no denominator."""
 VERDICTS: Final[tuple[ClaimVerdict, ...]] = ("supported", "contradicted", "not_found", "unjudged")
 StepVerdict = Literal["stated", "contradicted", "missing", "unjudged"]
 """What an answer says of the fact of a step."""
 STEP_VERDICTS: Final[tuple[StepVerdict, ...]] = ("stated", "contradicted", "missing", "unjudged")
 DecidedBy = Literal["graph", "facts", "pages", "form", "nothing", "judge"]
-"""The source of a verdict: graph, catalogue's facts, source pages, the form of a mere list of words,
-none, or a judge."""
+"""The source of a verdict: graph, catalogue's facts, source pages, the form of a mere list of
+words, none, or a judge."""
 
 
 class JudgedClaim(msgspec.Struct, frozen=True):

@@ -202,13 +202,13 @@ def _claims(claims: Sequence[JudgedClaim]) -> Iterator[AnyDetail]:
 def _pages(view: AnswerView) -> Iterator[Detail]:
     """Pages that it names, and sources that it does not."""
     named = view.docs[:_ITEMS]
-    found = [score_retrieval((doc,), view.sources) for doc in named]
+    found = [score_retrieval((doc,), view.sources, (doc,)) for doc in named]
     tones: list[ItemTone] = ["right" if one is not None and one.recall else "" for one in found]
     yield from _listed("Pages it names; ✓ are sources", named, tones, len(view.docs))
     missed = [
         source.title
         for source in view.sources[:_ITEMS]
-        if not ((one := score_retrieval(view.docs, (source,))) and one.recall)
+        if not ((one := score_retrieval(view.docs, (source,), view.docs)) and one.recall)
     ]
     yield from _listed("Sources not among its first five pages", missed)
 

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 from eval.synthlink.claims.lexicon import RELATION_BY_WORD
 from eval.synthlink.claims.words import get_content, is_same_word, split_text
 from eval.synthlink.items import Question, Triple
+from kg.base.plain_text import list_words
 
 _CAUSAL: Final = frozenset(("cause", "enable", "increase"))
 _PROMOTING: Final = frozenset(("inspired", "revealed"))
@@ -53,33 +54,11 @@ _LED_TO_DO: Final = re.compile(
     r"(?<!\w)led\s+(?P<who>[^,;]+?)\s+to\s+(?=[a-z]+\s)|(?<!\w)made\s+(?P<what>[^,;]+?)\s+possible"
 )
 _GENERAL: Final = frozenset(
-    [
-        "end",
-        "growth",
-        "use",
-        "number",
-        "rise",
-        "spread",
-        "start",
-        "beginning",
-        "increase",
-        "large",
-        "great",
-        "new",
-        "first",
-        "arrival",
-        "building",
-        "opening",
-        "discovery",
-        "invention",
-        "development",
-        "sale",
-        "law",
-        "act",
-        "war",
-        "theory",
-        "method",
-    ]
+    list_words(
+        "end growth use number rise spread start beginning increase large great new first "
+        "arrival building opening discovery invention development sale law act war theory "
+        "method"
+    )
 )
 """Words of names that occur with many things, so that alone they name none."""
 
@@ -195,8 +174,8 @@ class CauseChain:
                 best, best_score = {node}, score
             elif score == best_score:
                 best.add(node)
-        keys = {key for node in best for key in (*self._nodes[node], *self._traits.get(node, ()))}
-        sure = all(any(is_same_word(word.key, key) for key in keys) for word in words)
+        called = {key for node in best for key in (*self._nodes[node], *self._traits.get(node, ()))}
+        sure = all(any(is_same_word(word.key, key) for key in called) for word in words)
         return best, sure
 
     def _is_own_name(self, key: str) -> bool:

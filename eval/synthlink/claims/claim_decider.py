@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -255,6 +256,6 @@ def _is_hedged(words: Sequence[Word]) -> bool:
 def _iter_neighbours(words: Sequence[Word]) -> Iterable[tuple[Word, Word]]:
     return (
         (first, second)
-        for first, second in zip(words, words[1:], strict=False)
+        for first, second in itertools.pairwise(words)
         if second.start - first.start - len(first.text) == 1
     )

@@ -12,23 +12,10 @@ from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import GENERIC_NAMES, RELATION_BY_WORD, SCOPES
 from eval.synthlink.claims.words import Word, are_opposite, get_content, is_same, is_same_word
+from kg.base.plain_text import list_words
 
 _BE: Final = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "got",
-        "wurde",
-        "wurden",
-        "wird",
-        "werden",
-        "worden",
-    ]
+    list_words("is are was were be been being got wurde wurden wird werden worden")
 )
 _BY: Final = frozenset(("by", "von", "durch"))
 _MAX_GAP: Final = 3

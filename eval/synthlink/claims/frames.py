@@ -17,73 +17,21 @@ from eval.synthlink.claims.lexicon import (
     SCOPES,
 )
 from eval.synthlink.claims.words import Word, are_opposite, is_same, is_same_word, is_verb
+from kg.base.plain_text import list_words
 
 _MIN_ANCHORS: Final = 2
 _OF: Final = frozenset(("of", "von", "des", "der", "to", "for", "against", "without", "by"))
 _STOPS: Final = frozenset(
-    [
-        "in",
-        "on",
-        "at",
-        "of",
-        "to",
-        "from",
-        "for",
-        "with",
-        "by",
-        "as",
-        "and",
-        "into",
-        "through",
-        "after",
-        "before",
-        "during",
-        "over",
-        "under",
-        "when",
-        "which",
-        "who",
-        "that",
-        "than",
-        "im",
-        "am",
-        "auf",
-        "zu",
-        "von",
-        "mit",
-        "für",
-        "bei",
-        "aus",
-        "als",
-        "und",
-        "nach",
-        "vor",
-    ]
+    list_words(
+        "in on at of to from for with by as and into through after before during over under "
+        "when which who that than im am auf zu von mit für bei aus als und nach vor"
+    )
 )
 WHY: Final = frozenset(
-    [
-        "because",
-        "so",
-        "therefore",
-        "since",
-        "thus",
-        "why",
-        "after",
-        "before",
-        "until",
-        "although",
-        "though",
-        "despite",
-        "weil",
-        "deshalb",
-        "daher",
-        "darum",
-        "sodass",
-        "nachdem",
-        "bevor",
-        "obwohl",
-        "trotz",
-    ]
+    list_words(
+        "because so therefore since thus why after before until although though despite weil "
+        "deshalb daher darum sodass nachdem bevor obwohl trotz"
+    )
 )
 """Words that join two statements, so that a claim says more than each of them."""
 

@@ -75,20 +75,23 @@ _RELATIONS: Final[dict[str, tuple[str, str]]] = {
         "repeal repealed repeals revoke revoked rescinded rescind aufgehoben",
         "adopt",
     ),
-    "ban": ("ban banned bans forbid forbade forbidden prohibit prohibited verbot verboten", "allow"),
-    "allow": ("allow allowed allows permit permitted legalised legalized erlaubte erlaubt", "ban"),
+    "ban": (
+        "ban banned bans forbid forbade forbidden prohibit prohibited verbot verboten",
+        "legalise",
+    ),
+    "legalise": ("legalise legalised legalize legalized legalisierte", "ban"),
     "grow": ("profitable lucrative rentabel profitabel", "ruin"),
     "ruin": ("unprofitable worthless unrentabel", "grow"),
     "appear": ("appeared published publish publishes publication issued erschien erschienen "
                "veröffentlichte veröffentlichten veröffentlicht", ""),
-    "make": ("made make makes building built build builds develop developed develops create created "
-             "constructed construct baute bauten gebaut entwickelte entwickelten entwickelt", ""),
+    "make": ("made make makes building built build builds develop developed develops create "
+             "created constructed construct baute bauten gebaut entwickelte entwickelten entwickelt", ""),
     "invent": ("invent invented invents invention devise devised erfand erfanden erfunden", ""),
     "find": ("find finds found discover discovered discovers discovery detected detect fand fanden "
              "gefunden entdeckte entdeckten entdeckt", ""),
     "sell": ("sell sells sold sale verkaufte verkauften verkauft", "buy"),
     "buy": ("buy buys bought purchase purchased kaufte kauften gekauft", "sell"),
-    "arrive": ("arrived arrive arrives reached reach reaches came erreichte erreichten gelangte", ""),
+    "arrive": ("arrived arrive arrives reached reach reaches erreichte erreichten gelangte", ""),
     "sign": ("sign signs signed unterzeichnete unterzeichneten unterzeichnet", ""),
     "rich": ("cheap cheaper cheapest billig billiger", "dear"),
     "dear": ("dear dearer expensive costlier teuer teurer", "rich"),
@@ -103,7 +106,7 @@ _RELATIONS: Final[dict[str, tuple[str, str]]] = {
 }  # fmt: skip
 # Words that say the same in most sentences, one row each.
 _SYNONYMS: Final = """
-destroy destroyed destroying destruction eradicate eradicated exterminate exterminated extinction extinct zerstörte zerstörten zerstört ausgerottet
+destroy destroyed destruction eradicate eradicated exterminated extinction extinct zerstörte
 kill killed killing killer tötete töteten getötet
 eat ate eaten eats devour devoured fraß gefressen
 die died death deaths starb starben tod
@@ -245,7 +248,8 @@ GENERIC_NAMES: Final = frozenset(
 GERMAN: Final = frozenset(
     list_words(
         "der die das den dem des ein eine einen einem einer und ist sind war wurde wurden nicht "
-        "von mit für auf zu zum zur im am aus als sich dass durch nach bei sie er wie gibt hat hatte "
+        "von mit für auf zu zum zur im am aus als sich dass durch nach bei sie er wie gibt "
+        "hat hatte"
         "es über auch sind fast alle"
     )
 )

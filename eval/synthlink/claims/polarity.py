@@ -47,7 +47,8 @@ _PREDICATE: Final = re.compile(
 # What somebody else says, before or after what the sentence itself says.
 _CONTRARY: Final = re.compile(
     r"\s*(?:contrary to (?:popular|common|general|widespread)?\s*(?:belief|opinion|legend|"
-    r"what (?:is|was) (?:often|sometimes|commonly|generally|widely) (?:said|believed|claimed|thought))|"
+    r"what (?:is|was) (?:often|sometimes|commonly|generally|widely) "
+    r"(?:said|believed|claimed|thought))|"
     r"entgegen (?:der|einer) (?:landläufigen|verbreiteten|weit verbreiteten|gängigen) "
     r"(?:meinung|annahme|ansicht))\s*,\s*",
     re.IGNORECASE,

@@ -17,9 +17,11 @@ from eval.synthlink.claims.lexicon import (
     OPPOSITES,
     RELATION_BY_WORD,
 )
+from kg.base.plain_text import list_words
 from kg.words.number_words import NUMBER_WORDS
 
 WordKind = Literal["content", "name", "number", "light", "negation", "hedge"]
+
 
 _TOKEN = re.compile(
     r"\d[\d.,]*\d(?:s|st|nd|rd|th)?|\d+(?:s|st|nd|rd|th)?|n['’]t\b|[^\W\d_]+(?:\d+[^\W_]*)?"
@@ -39,37 +41,10 @@ _VALUES: Final = {
     **{word: float(value) for value, word in enumerate(_GERMAN_NUMBERS, 2)},
 }
 _AUXILIARIES: Final = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "did",
-        "does",
-        "became",
-        "become",
-        "took",
-        "set",
-        "gave",
-        "got",
-        "ran",
-        "came",
-        "went",
-        "kept",
-        "held",
-        "put",
-        "ist",
-        "sind",
-        "war",
-        "waren",
-        "wurde",
-        "wurden",
-        "hat",
-        "hatte",
-    ]
+    list_words(
+        "is are was were has have had did does became become took set gave got ran came went "
+        "kept held put ist sind war waren wurde wurden hat hatte"
+    )
 )
 _MIN_VERB_LENGTH: Final = 5
 _MIN_STEM: Final = 4
@@ -117,27 +92,27 @@ def split_text(text: str, names: Collection[str] = (), *, german: bool | None = 
 
 
 def _classify(
-    token: str, key: str, start: int, names: Collection[str], *, german: bool, is_first: bool
+    written: str, key: str, start: int, names: Collection[str], *, german: bool, is_first: bool
 ) -> Word:
-    if token[0].isdigit():
-        number = _parse_number(token)
-        return Word(token, key if number is None else f"{number:g}", "number", start, number)
-    if key in _VALUES and not token[:1].isupper():
-        return Word(token, f"{_VALUES[key]:g}", "number", start, _VALUES[key])
+    if written[0].isdigit():
+        number = _parse_number(written)
+        return Word(written, key if number is None else f"{number:g}", "number", start, number)
+    if key in _VALUES and not written[:1].isupper():
+        return Word(written, f"{_VALUES[key]:g}", "number", start, _VALUES[key])
     kind: WordKind = "content"
     if key in NEGATIONS:
         kind = "negation"
-    elif key in HEDGES and not (key == "may" and token == "May"):
+    elif key in HEDGES and not (key == "may" and written == "May"):
         kind = "hedge"
-    elif key in names and token[:1].isupper():
+    elif key in names and written[:1].isupper():
         kind = "name"
     elif key in LIGHT or len(key) == 1:
         kind = "light"
-    elif any(map(str.isdigit, token)) or (
-        not german and token[:1].isupper() and (not is_first or token.isupper())
+    elif any(map(str.isdigit, written)) or (
+        not german and written[:1].isupper() and (not is_first or written.isupper())
     ):
         kind = "name"
-    return Word(token, key, kind, start)
+    return Word(written, key, kind, start)
 
 
 def _is_amount(word: Word) -> bool:

@@ -91,7 +91,8 @@ def set_verdicts(
     rqs = _share([step.verdict for step in steps], "stated")
     bounds = {name: scores.bounds[name] for name in _PAGE_METRICS if name in scores.bounds}
     unjudged: list[MetricName] = list(bounds)
-    for name, share in (("fcs", fcs), ("rqs", rqs)):
+    shares: dict[MetricName, _Share] = {"fcs": fcs, "rqs": rqs}
+    for name, share in shares.items():
         if share.low < share.high:
             bounds[name] = (share.low, share.high)
             if share.value is None:
@@ -100,13 +101,13 @@ def set_verdicts(
         name: getattr(scores, name) for name in AGGREGATE_WEIGHTS
     } | {"fcs": fcs.value, "rqs": rqs.value}
     if bounds:
-        ends = (
+        lowest, highest = (
             aggregate_metrics(
-                metrics | {name: pair[end] for name, pair in bounds.items()}, question
+                metrics | {name: ends[end] for name, ends in bounds.items()}, question
             )
             for end in (0, 1)
         )
-        bounds["aggregate"] = (next(ends), next(ends))
+        bounds["aggregate"] = (lowest, highest)
     aggregate = None
     if unjudged or any(step.verdict == "unjudged" for step in steps):
         unjudged.append("aggregate")

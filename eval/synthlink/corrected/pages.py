@@ -34,7 +34,8 @@ class RetrievalScores(NamedTuple):
     """Precision and recall of the first five different pages."""
 
     precision: float | None
-    """Null if it is not known whether the pages named were opened. Share of sources among the first k different pages, with k = min(5, number of sources)."""
+    """Share of sources among the first k different pages, with k = min(5, number of sources); null
+    if it is not known whether the pages were opened."""
     recall: float | None
     """Share of the sources that are among the first five different pages."""
     named: tuple[float, float] = (0.0, 0.0)

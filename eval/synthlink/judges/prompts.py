@@ -39,8 +39,8 @@ square brackets before the claim is no part of it: it only names what "it" or "w
 supported: the evidence states the claim, or it follows from several pieces taken together. Other \
 words for the same thing, and numbers rounded fairly, are no hindrance.
 contradicted: the evidence makes the claim wrong: another person, place, number, date, order or \
-cause than it states, cause and effect exchanged, or the opposite; so does a claim that denies what \
-the evidence states.
+cause than it states, cause and effect exchanged, or the opposite; or the claim denies what the \
+evidence states.
 not_told: the evidence leaves it open. That is the right verdict too where you know the claim to \
 be true or false from elsewhere, where only a part of it is told, and where the claim is no \
 statement but a string of names or keywords.

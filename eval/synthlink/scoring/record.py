@@ -38,9 +38,9 @@ class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: int = 0
     """Number of questions for which the metric is unjudged."""
     lowest: float | None = None
-    """The mean over all questions if everything unjudged were wrong; null if nothing is unjudged."""
+    """The mean over all questions if all that is unjudged were wrong; null if nothing is."""
     highest: float | None = None
-    """The mean over all questions if everything unjudged were right; null if nothing is unjudged."""
+    """The mean over all questions if all that is unjudged were right; null if nothing is."""
     why: str = ""
     """Why ``value`` is null."""
 

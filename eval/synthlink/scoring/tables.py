@@ -42,7 +42,7 @@ def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                     )
                     for verdict in STEP_VERDICTS
                 }
-                | {                   "claims_judged": sum(claim.by == "judge" for claim in question.parts.claims)}
+                | {"claims_judged": sum(claim.by == "judge" for claim in question.parts.claims)}
             )  # fmt: skip
     return rows
 

@@ -65,8 +65,8 @@ def list_judge_notes(report: JudgeReport) -> Iterator[str]:
     """Yields the notes that must accompany scores that use a judge's verdicts."""
     models = ", ".join(report.models)
     yield (
-        f"{models} judged {report.decided} of {report.open} claims that graph, facts and pages left "
-        "open"
+        f"{models} judged {report.decided} of {report.open} claims that graph, facts and pages "
+        "left open"
     )
     yield describe_reliability(report.reliability)
     if not report.reliability.passed:

@@ -19,8 +19,8 @@ Finding = Literal["supported", "contradicted", "not_told"]
 """A judge's verdict on a claim; ``not_told`` means that the evidence leaves the claim open."""
 
 ItemKind = Literal["claim", "step", "own fact", "other fact", "negated", "reversed", "swapped"]
-"""``claim``: is a claim of an answer told by the evidence? ``step``: is the fact of a step told by an
-answer? The others are anchors, whose right verdict is known: a fact of the question itself, a fact
+"""``claim``: is a claim of an answer told by the evidence? ``step``: is the fact of a step told by
+an answer? The others are anchors, whose right verdict is known: a fact of the question itself, one
 of another question, and a fact that is denied, that has its two sides exchanged, or that has a name
 or number of another question."""
 WRONG_KINDS: Final[tuple[ItemKind, ...]] = ("other fact", "negated", "reversed", "swapped")
