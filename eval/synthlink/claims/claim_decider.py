@@ -81,18 +81,19 @@ class ClaimDecider:
         texts = [question.question, *facts, *answers, *titles, *page_texts]
         self._names = collect_names(texts)
         self._sentences: list[_Sentence] = []
-        for kind, sources in (("facts", [*facts, *answers]), ("pages", page_texts)):
-            self._add_sentences(sources, kind)  # type: ignore[arg-type]
-        every_word = [word for text in texts for word in split_text(text, self._names)]
-        every_word += [word for text in triples for word in split_text(text.replace("-", " "))]
-        self._known = {word.key for word in every_word if word.key not in LIGHT}
-        self._numbers = {word.value for word in every_word if word.value is not None}
+        self._add_sentences([*facts, *answers], "facts")
+        self._add_sentences(page_texts, "pages")
+        split = [split_text(text, self._names) for text in (question.question, *titles)]
+        split += [sentence.words for sentence in self._sentences]
         self._given_names = {
             (first.key, second.key)
-            for text in (*facts, *answers, *titles, *page_texts)
-            for first, second in _iter_neighbours(split_text(text, self._names))
+            for words in split[1:]
+            for first, second in _iter_neighbours(words)
             if first.kind == second.kind == "name"
         }
+        split += [split_text(text.replace("-", " ")) for text in triples]
+        self._known = {word.key for words in split for word in words if word.key not in LIGHT}
+        self._numbers = {word.value for words in split for word in words if word.value is not None}
         self._evidence = Evidence(
             [sentence.words for sentence in self._sentences], self._known, self._given_names
         )
@@ -108,7 +109,7 @@ class ClaimDecider:
 
     def _add_sentences(self, texts: Iterable[str], kind: EvidenceKind) -> None:
         for text in texts:
-            for sentence in _iter_statements(text):
+            for sentence in _iter_statements(text, with_clauses=kind == "facts"):
                 words = split_text(sentence, self._names)
                 if len(words) <= _MAX_SENTENCE_WORDS:
                     self._sentences.append(_Sentence(sentence, words, kind))
@@ -237,11 +238,15 @@ def split_fact(fact: str) -> list[str]:
     return [claim.text for claim in split_claims(fact)]
 
 
-def _iter_statements(text: str) -> Iterator[str]:
+def _iter_statements(text: str, *, with_clauses: bool) -> Iterator[str]:
     """Yields the sentences of the evidence, their clauses, and both without what is inserted."""
     seen = set()
     for _, sentence in split_sentences(text):
-        clauses = [claim.text for claim in split_claims(sentence) if not claim.context]
+        clauses = (
+            [claim.text for claim in split_claims(sentence) if not claim.context]
+            if with_clauses
+            else []
+        )
         for statement in (sentence, *clauses):
             for variant in (statement, _INSERTED.sub(" ", statement)):
                 if variant not in seen:

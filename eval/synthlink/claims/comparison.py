@@ -11,13 +11,21 @@ from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import GENERIC_NAMES, RELATION_BY_WORD, SCOPES
-from eval.synthlink.claims.words import Word, are_opposite, get_content, is_same, is_same_word
+from eval.synthlink.claims.words import (
+    Word,
+    are_opposite,
+    get_content,
+    is_same,
+    is_same_word,
+    is_verb,
+)
 from kg.base.plain_text import list_words
 
 _BE: Final = frozenset(
     list_words("is are was were be been being got wurde wurden wird werden worden")
 )
 _BY: Final = frozenset(("by", "von", "durch"))
+_MIN_PAIRS: Final = 2
 _MAX_GAP: Final = 3
 """Maximum number of words between "was" and its participle."""
 
@@ -59,7 +67,7 @@ def compare_texts(
         return _OPEN
     said = drop_given_names(get_content(order_roles(claim)), given_names)
     told = drop_given_names(get_content(order_roles(evidence)), given_names)
-    if len(said) < 2 or len(told) < 2:
+    if len(said) < _MIN_PAIRS or len(told) < _MIN_PAIRS:
         return _OPEN
     said, told, free = _take_single_numbers(said, told)
     pairs = _align(said, told)
@@ -84,7 +92,8 @@ def compare_texts(
     if _has_scope_or_owner(told, pairs):
         return _OPEN
     if not said_left:
-        if len(pairs) < 2 or not _has_statement(said, free):
+        # Words without a verb state nothing, even those of a fact.
+        if len(pairs) < _MIN_PAIRS or (told_left and not any(map(is_verb, claim))):
             return _OPEN
         return Match("supported", states_all=not told_left and free.is_told)
     # The claim says all of the sentence, and something else.
@@ -223,12 +232,6 @@ def _is_named(head: Sequence[Word], context: Sequence[Word]) -> bool:
 
 def _is_known(word: Word, known: Collection[str]) -> bool:
     return any(is_same_word(word.key, other) for other in known)
-
-
-def _has_statement(said: Sequence[Word], free: _Numbers) -> bool:
-    """Returns whether words say something of each other: a name and a number, or two and more."""
-    n_names = sum(word.kind == "name" for word in said)
-    return n_names < len(said) or (n_names > 0 and free.agrees and free.is_told)
 
 
 def _has_scope_or_owner(told: Sequence[Word], pairs: Sequence[tuple[int, int]]) -> bool:
