@@ -50,6 +50,8 @@ class ClaimText(NamedTuple):
     text: str
     context: str = ""
     """The text just before it in which a pronoun's or relative clause's subject is named."""
+    sentence: str = ""
+    """The whole sentence."""
     german: bool = False
     is_list: bool = False
     """Whether it is a list of words, or names alternatives, so that it states nothing."""
@@ -63,7 +65,10 @@ def split_claims(answer: str) -> list[ClaimText]:
     for _, sentence in split_sentences(answer):
         text = sentence.strip()
         if not is_question(text):
-            claims += (claim._replace(german=german) for claim in _split_sentence(text, previous))
+            claims += (
+                claim._replace(sentence=text, german=german)
+                for claim in _split_sentence(text, previous)
+            )
             previous = text
     return claims
 

@@ -48,7 +48,7 @@ def judge_claims(
     The evidence is asked in turn:
 
     1. the graph: the stream guard reads the claim, and the licence oracle judges it;
-    2. a quotation: a fact, an expected answer or a source page has the same words;
+    2. a quotation: a fact, an expected answer or a source page has the same sentence;
     3. the facts, triples and pages of the question (``ClaimDecider``).
 
     All other claims are unjudged, whether true or not.
@@ -76,11 +76,12 @@ def judge_claims(
         # statements about an unrelated subject must not count.
         concerns_question = frozenset(extract_content_words(claim.text)) & subject_words
         finding = _ask_graph(claim.text, guard) if concerns_question else None
-        wording = normalise_wording(claim.text)
+        wordings = map(normalise_wording, (claim.text, claim.sentence))
+        quotation = next((quoted[wording] for wording in wordings if wording in quoted), None)
         if finding is not None:
             verdict, decided_by = finding, "graph"
-        elif wording in quoted:
-            verdict, decided_by = "supported", quoted[wording]
+        elif quotation is not None:
+            verdict, decided_by = "supported", quotation
         elif (decision := decider.decide(claim)).verdict != "open":
             verdict, decided_by = _VERDICTS[decision.verdict], decision.by
         judged.append(JudgedClaim(claim.text, verdict, decided_by, claim.context))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _YEAR: Final = re.compile(r"\b1\d{3}\b|\b20\d{2}\b")
 # A name of one or several words with capitals, after the first word of a sentence.
 _NAME: Final = re.compile(r"(?<=[a-z,] )[A-Z][\w-]*(?: [A-Z][\w-]*)*")
-_FIRST_NAME: Final = re.compile(r"(?:(?:The|A|An) )?[A-Z][\w-]*(?: [A-Z][\w-]*)*")
+_FIRST_NAME: Final = re.compile(
+    r"(?:The |An? )?(?!(?:The|An?|In|At|On|By)\b)[A-Z][\w-]*(?: [A-Z][\w-]*)*"
+)
 
 
 def negate_fact(fact: str) -> str:

@@ -223,7 +223,7 @@ def test_user_pages_are_evidence(tmp_path: Path) -> None:
     for pages in (NO_RESOURCE, str(corpus)):
         report = write_scores(make_options(tmp_path, rows, pages=pages)).report
         verdicts.append(report.modes["corrected"].questions[0].parts.claims[0].verdict)
-    assert verdicts == ["unjudged", "licensed"]
+    assert verdicts == ["unjudged", "supported"]
     manifest = read_manifest(tmp_path / "results")
     assert (manifest.pages, manifest.pages_sha256) == (
         "../corpus/pages.jsonl",
