@@ -432,5 +432,5 @@ def test_record_matches_its_types(tmp_path: Path) -> None:
     options = make_options(tmp_path)
     scores = write_scores(options)
     raw = (options.output_dir / "synthlink_scores.json").read_bytes()
-    assert msgspec.json.decode(raw)["report"]["schema"] == "epoche.synthlink/2"
+    assert msgspec.json.decode(raw)["report"]["schema"] == "epoche.synthlink/3"
     assert msgspec.json.decode(raw, type=type(scores)) == scores
