@@ -85,7 +85,8 @@ _RELATIONS: Final[dict[str, tuple[str, str]]] = {
     "appear": ("appeared published publish publishes publication issued erschien erschienen "
                "veröffentlichte veröffentlichten veröffentlicht", ""),
     "make": ("made make makes building built build builds develop developed develops create "
-             "created constructed construct baute bauten gebaut entwickelte entwickelten entwickelt", ""),
+             "created constructed construct baute bauten gebaut entwickelte entwickelten "
+             "entwickelt", ""),
     "invent": ("invent invented invents invention devise devised erfand erfanden erfunden", ""),
     "find": ("find finds found discover discovered discovers discovery detected detect fand fanden "
              "gefunden entdeckte entdeckten entdeckt", ""),

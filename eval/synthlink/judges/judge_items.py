@@ -93,13 +93,21 @@ def select_items_to_judge(
                 found[fact, answer] = JudgeItem("step", question.id, view)
     judged_questions = [question for question in questions if items.get(question.id)]
     asked = [item for question in judged_questions for item in items[question.id].values()]
-    other_facts = assign_other_facts(questions, pages) if judged_questions else {}
-    anchors = [
+    anchors = list_anchors(judged_questions, questions, pages) if judged_questions else []
+    return [*(item for item in asked if item.view.is_within_limits), *anchors]
+
+
+def list_anchors(
+    tested: Sequence[Question], questions: Sequence[Question], pages: SourcePages | None
+) -> list[JudgeItem]:
+    """Lists the anchors of some questions of a catalogue."""
+    other_facts = assign_other_facts(questions, pages)
+    return [
         item
-        for question in judged_questions
+        for question in tested
         for item in _iter_anchors(question, other_facts, pages)
+        if item.view.is_within_limits
     ]
-    return [item for item in (*asked, *anchors) if item.view.is_within_limits]
 
 
 def _iter_anchors(

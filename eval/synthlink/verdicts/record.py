@@ -18,11 +18,14 @@ JUDGED_FILE: Final = "synthlink_judged.jsonl"
 Finding = Literal["supported", "contradicted", "not_told"]
 """A judge's verdict on a claim; ``not_told`` means that the evidence leaves the claim open."""
 
-ItemKind = Literal["claim", "step", "own fact", "other fact", "negated", "reversed", "swapped"]
+ItemKind = Literal[
+    "claim", "step", "own fact", "other fact", "negated", "reversed", "swapped",
+    "true pair", "wrong pair",
+]  # fmt: skip
 """``claim``: is a claim of an answer told by the evidence? ``step``: is the fact of a step told by
 an answer? The others are anchors, whose right verdict is known: a fact of the question itself, one
 of another question, and a fact that is denied, that has its two sides exchanged, or that has a name
-or number of another question."""
+or number of another question. Pairs have human labels, and only calibrate a judge."""
 WRONG_KINDS: Final[tuple[ItemKind, ...]] = ("other fact", "negated", "reversed", "swapped")
 """Anchors that must not be called supported."""
 ANCHOR_KINDS: Final[tuple[ItemKind, ...]] = ("own fact", *WRONG_KINDS)

@@ -50,7 +50,8 @@ class Varying:
         texts = {1: f"Goldmark: the founder, Mira Voss{number}, came from Tarn{number}."}
         text = texts.get(count, f"Repeat {count} names the town of Nowhere.")
         page = CitedPage(f"https://example.org/observatory/{number}", "a page")
-        return Trail(answer=text, docs=(page,), rounds=(Round(found=(page,), read=(page,), answer=text),))
+        steps = (Round(found=(page,), read=(page,), answer=text),)
+        return Trail(answer=text, docs=(page,), rounds=steps)
 '''
 
 
