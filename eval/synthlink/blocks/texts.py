@@ -73,13 +73,23 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
                 "the weight."
             )
         elif corrected.unjudged_steps:
+            total = sum(corrected.steps.values())
             said.append(
-                f"Whether the answers take their {corrected.unjudged_steps:,} steps is unjudged."
+                f"Whether the answers state {corrected.unjudged_steps:,} of {total:,} facts of "
+                "steps is unjudged."
             )
+        score = corrected.overall.measures.get("aggregate")
+        if score is not None and score.lowest is not None:
+            low, high = format_number(score.lowest), format_number(score.highest)
+            said.append(f"With what is unjudged, the corrected score can be {low} to {high}.")
         if pages is not None and pages.value is None:
-            said.append("The catalogue names no sources, so pages cannot be judged.")
+            said.append(
+                "It is not recorded which pages were opened, so pages cannot be judged."
+                if pages.unjudged
+                else "The catalogue names no sources, so pages cannot be judged."
+            )
         if not folder.report.graph:
-            said.append("No graph was asked: only quotations, or a judge, can decide a claim.")
+            said.append("No graph was asked: facts, pages or a judge decide claims.")
     return tuple(said)
 
 

@@ -28,9 +28,11 @@ _FORWARD = (
     r"(?:of|for)|and so|so that|führte(?:n)? (?:schließlich |dann )?zu[mr]?|verursachte(?:n)?|"
     r"bewirkte(?:n)?|ermöglichte(?:n)?|löste(?:n)?|sodass|so dass"
 )
+_BE = r"(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?"
 _BACKWARD = (
-    r"resulted from|came from|arose from|stemmed from|was caused by|were caused by|was brought "
-    r"about by|was triggered by|was made possible by|was inspired by|"
+    r"resulted from|came from|arose from|stemmed from|"
+    rf"{_BE}(?:caused|brought about|brought on|triggered|sparked|made possible|enabled|inspired|"
+    r"set off|started) by|"
     r"(?:was|were|is|are) (?:an? |the )?(?:result|consequence|effect|outcome|product) of|"
     r"as a (?:result|consequence) of|because of|because|due to|owing to|thanks to|"
     r"followed from|weil|wegen|aufgrund|infolge|dank|wurde durch|entstand aus|"
@@ -39,10 +41,13 @@ _BACKWARD = (
 _RAISED = r"increase[ds]|raise[ds]|boosted|multiplied|strengthened|erhöhten?|steigerten?"
 _LOWERED = r"reduce[ds]|lower(?:ed|s)|decrease[ds]|diminished|senkten?|verringerten?"
 _CONNECTOR: Final = re.compile(
-    rf"(?<!\w)(?:(?P<forward>{_FORWARD})|(?P<backward>{_BACKWARD})|(?P<raised>{_RAISED})|"
-    rf"(?P<lowered>{_LOWERED}))(?!\w)",
+    rf"(?<!\w)(?:(?P<backward>{_BACKWARD})|{_BE}(?P<raised_by>{_RAISED}) by|"
+    rf"{_BE}(?P<lowered_by>{_LOWERED}) by|(?P<forward>{_FORWARD})|(?P<raised>{_RAISED})|"
+    rf"(?P<lowered>{_LOWERED}))(?!\w|\s+by\b)",
     re.IGNORECASE,
 )
+# An object before its verb: "Den Pakt verursachte der Marsch".
+_OBJECT_FIRST: Final = re.compile(r"\s*(?:den|dem|einen|einem|zum|zur)\s", re.IGNORECASE)
 # After "did not", verbs have no ending; elsewhere these words are nouns too.
 _PLAIN: Final = re.compile(
     r"(?<!\w)(?:(?P<forward>lead to|cause|trigger|bring about|result in|set off|enable|inspire|"
@@ -202,10 +207,12 @@ def _split_sides(text: str) -> tuple[str, str, str] | None:
         # "Because A, B": the cause comes first.
         cause, comma, effect = after.partition(",")
         return (cause, effect, "") if comma and connector["backward"] else None
-    if connector["backward"]:
-        return after, before, ""
-    change = "raised" if connector["raised"] else "lowered" if connector["lowered"] else ""
-    return before, after, change
+    if _OBJECT_FIRST.match(before):
+        return None
+    kind = connector.lastgroup or ""
+    if kind == "backward" or kind.endswith("_by"):
+        before, after = after, before
+    return before, after, kind.removesuffix("_by") if kind.startswith(("raised", "lowered")) else ""
 
 
 def is_causal(triple: Triple, *, hindering: bool = False) -> bool:

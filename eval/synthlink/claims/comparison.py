@@ -7,6 +7,7 @@ evidence; and nothing denies, limits or reverses it. All else is left open.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -99,6 +100,7 @@ def compare_texts(
     # The claim says all of the sentence, and something else.
     adds_little = (
         pairs[0][0] == 0
+        and not _is_owned(said_left, claim)
         and 2 * len(said_left) <= len(pairs)
         and free.is_told
         and all(word.kind != "hedge" and _is_known(word, known) for word in said_left)
@@ -232,6 +234,13 @@ def _is_named(head: Sequence[Word], context: Sequence[Word]) -> bool:
 
 def _is_known(word: Word, known: Collection[str]) -> bool:
     return any(is_same_word(word.key, other) for other in known)
+
+
+def _is_owned(additions: Sequence[Word], claim: Sequence[Word]) -> bool:
+    """Returns whether a claim is about something of what the sentence is about: "X's brother"."""
+    return any(
+        word in additions and before.key == "s" for before, word in itertools.pairwise(claim)
+    )
 
 
 def _has_scope_or_owner(told: Sequence[Word], pairs: Sequence[tuple[int, int]]) -> bool:

@@ -73,6 +73,7 @@ def has_same_frame(claim: Sequence[Word], sentence: Sequence[Word], evidence: Ev
         and all(any(is_same(word, other) for other in told) for word in names)
         and all(_has_same_subject(verb, said, told) for verb in verbs)
         and all(_states_number(word, told, names, verbs, evidence) for word in numbers)
+        and _has_known_subject(said, verbs[0], told)
         and _has_same_objects(said, verbs, told)
         and _has_no_opposite(said, told)
         and _has_few_other_words(said, told, evidence.known)
@@ -94,6 +95,18 @@ def _has_same_subject(verb: Word, said: Sequence[Word], told: Sequence[Word]) ->
             ):
                 return True
     return False
+
+
+def _has_known_subject(said: Sequence[Word], verb: Word, told: Sequence[Word]) -> bool:
+    """Returns whether a sentence has all words of the claim's subject.
+
+    "The rival of X" and "X's brother" are not X.
+    """
+    return all(
+        any(is_same(word, other) for other in told)
+        for word in said[: said.index(verb)]
+        if word.kind in ("content", "name") and word.key not in GENERIC_NAMES
+    )
 
 
 def _states_number(

@@ -262,7 +262,7 @@ ENDINGS: Final = frozenset(
         *list_words(
             "e s d es ed er ers or ors ing ings ion ions tion tions ation ations ition ment ments "
             "al ally ly y ies ied ity able ible ance ence ism ist ists ive n an ian ians ese ish "
-            "ry eries ery en t te ten tet ung ungen isch ische ischen ischer in innen r rn m"
+            "ry eries ery en t te ten tet ung ungen isch ische ischen ischer in innen rn m"
         ),
     ]
 )

@@ -26,6 +26,8 @@ _CLAUSE_END: Final = re.compile(
     r";\s+|,?\s+(?:and|but|while|whereas|und|aber|während|sondern)\s+|,\s+(?=(?:which|who|whose)\s)"
 )
 _RELATIVE: Final = re.compile(r"(?:which|who|whose)\s", re.IGNORECASE)
+# After these words a clause is what somebody says, believes or rejects.
+_SCOPE: Final = re.compile(r"\b(?:that|whether|if|dass|daß|ob)\s", re.IGNORECASE)
 _INSERTED: Final = re.compile(
     r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) [^,;:]+), (?P<rest>[^,;:].*)", re.DOTALL
 )
@@ -122,6 +124,7 @@ def _split_clauses(sentence: str) -> list[tuple[str, str]]:
             and _has_verb(after)
             and (is_relative or _SUBJECT.match(after) is not None)
             and not _joins_names(before, end.group(), after)
+            and not _SCOPE.search(sentence[: end.start()])
         ):
             parts.append((before.strip(), sentence[:start]))
             start = end.end()

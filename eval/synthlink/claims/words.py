@@ -73,7 +73,7 @@ def split_text(text: str, names: Collection[str] = (), *, german: bool | None = 
             a capital within an English sentence, or a digit.
         german: whether the text is German, whose nouns have capitals; None to find out.
     """
-    clean = _POSSESSIVE.sub("  ", _CONTRACTION.sub(" not", text.replace("’", "'")))
+    clean = _POSSESSIVE.sub(" s", _CONTRACTION.sub(" not", text.replace("’", "'")))
     german = is_german(text) if german is None else german
     words: list[Word] = []
     is_first = True

@@ -28,7 +28,7 @@ NliFolder: TypeAlias = Annotated[
     typer.Option(
         "--nli",
         help="Folder of an NLI cross-encoder (ONNX) that judges instead of a model; needs the "
-        "extra `nli`.",
+        "extra `onnx`.",
     ),
 ]
 JudgeRepeats: TypeAlias = Annotated[

@@ -57,7 +57,7 @@ class NliJudge:
             raise SettingError(
                 f"--nli needs {error.name}",
                 where="--nli",
-                hint="Install it with: pip install 'epoche[nli]'",
+                hint="Install it with: pip install 'epoche[onnx]'",
             ) from error
         config_path = require_file(folder / "config.json", "configuration of the NLI model")
         tokenizer_path = require_file(folder / "tokenizer.json", "tokenizer of the NLI model")

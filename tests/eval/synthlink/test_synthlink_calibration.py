@@ -240,7 +240,7 @@ def write_nli_model(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.extra("nli")
+@pytest.mark.extra("onnx")
 def test_nli_cross_encoder_judges_claims(workspace: Path) -> None:
     folder = write_nli_model(workspace / "nli")
     expected = {"It never sank.": "contradicted", "A lake.": "supported", "Stones.": "not_told"}
@@ -265,7 +265,7 @@ def test_nli_cross_encoder_judges_claims(workspace: Path) -> None:
     assert "config.json" in message
 
 
-@pytest.mark.extra("nli")
+@pytest.mark.extra("onnx")
 def test_other_models_are_refused(workspace: Path) -> None:
     folder = write_nli_model(workspace / "nli")
     (folder / "config.json").write_text(json.dumps({"id2label": {"0": "LABEL_0"}}))
