@@ -30,7 +30,8 @@ def collect_metric_values(
     """Returns one value per question, nan for none, shape (questions,).
 
     Unjudged answers have no value. If no answer in the group has one for this reason, nothing was
-    measured: then the zeros of questions without an answer are left out too.
+    measured: then the zeros of questions without an answer are left out too. The aggregate has no
+    values if that of any answer is unjudged: a mean over the others could lie outside its bounds.
 
     Args:
         rows: the scores of all questions.
@@ -44,7 +45,9 @@ def collect_metric_values(
     )
     values = np.where(group, values, np.nan)
     is_answered = np.array([row.status == "answered" for row in rows])
-    if count_unjudged(rows, metric, group) and np.isnan(values[is_answered]).all():
+    if count_unjudged(rows, metric, group) and (
+        metric == "aggregate" or np.isnan(values[is_answered]).all()
+    ):
         return np.full(len(rows), np.nan)
     return values
 
