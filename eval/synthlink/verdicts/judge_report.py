@@ -90,7 +90,7 @@ def list_judge_notes(report: JudgeReport) -> Iterator[str]:
 def describe_reliability(reliability: JudgeReliability) -> str:
     """Describes the error rates of a judge in one clause."""
     return (
-        "the judge's errors on anchors: "
+        "the judge's errors on known claims: "
         f"{_format_rate(reliability.false_acceptance)} of wrong claims called supported, "
         f"{_format_rate(reliability.false_rejection)} of true ones not"
     )

@@ -182,7 +182,7 @@ def test_calibration_of_a_model(
     assert errors["false_acceptance"]["value"] == pytest.approx(1 / 3)
     assert errors["false_acceptance"]["low"] < 1 / 3 < errors["false_acceptance"]["high"]
     assert sets["anchors"]["supported"]["negated"]["value"] == 0
-    assert "pairs.jsonl (failed): the judge's errors on anchors: 0.333 [" in result.out
+    assert "pairs.jsonl (failed): the judge's errors on known claims: 0.333 [" in result.out
     scripted_server.clear_log()
     assert run_epoche("synthlink", "calibrate", *flags, "--out", "out").code == 0
     assert not scripted_server.requests, "a second calibration asks nothing"

@@ -110,7 +110,7 @@ def test_verdicts_and_judge_quality_are_in_every_file(
     text = (out / "synthlink_overall_score.txt").read_text()
     for sentence in (
         f"{scripted_model} judged 5 of 6 claims that graph, facts and pages left open",
-        "the judge's errors on anchors: 0.000 [0.000,",
+        "the judge's errors on known claims: 0.000 [0.000,",
         "of wrong claims called supported, 0.000 [0.000, 0.242] (n = 12) of true ones not",
         "1 claim unjudged: the judge gave no verdict",
         "votes of the judge that were lost: 2 call",
