@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
-from eval.synthlink.claims.comparison import Match, compare_texts
+from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names, order_roles
 from eval.synthlink.claims.frames import Evidence, has_same_frame
 from eval.synthlink.claims.lexicon import GENERIC_NAMES, LIGHT
 from eval.synthlink.claims.polarity import Reading, read_polarity
@@ -27,6 +27,7 @@ MAX_CLAIM_WORDS: Final = 120
 _MAX_SENTENCE_WORDS: Final = 120
 # What is inserted between two commas after the first words of a sentence.
 _INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
+_REPORTING: Final = frozenset(("that", "whether", "if", "dass", "daß", "ob"))
 _PERCENT: Final = frozenset(("per", "percent", "prozent", "times", "mal"))
 _MIN_TELLING_NUMBER: Final = 13
 """Smaller numbers can be counts that the evidence does not state."""
@@ -176,6 +177,8 @@ class ClaimDecider:
                 stated.add(fact)
             elif match.outcome == "contradicted":
                 wrong.add(fact)
+            elif self._states_frame(words, fact_words):
+                stated.add(fact)
         triples: set[Triple] = set()
         wrong_triples: set[Triple] = set()
         trait = self._traits.compare(words, self._given_names)
@@ -191,6 +194,33 @@ class ClaimDecider:
             return Stated(wrong=frozenset(stated), wrong_triples=frozenset(triples))
         return Stated(
             frozenset(stated), frozenset(wrong), frozenset(triples), frozenset(wrong_triples)
+        )
+
+    def _states_frame(self, words: Sequence[Word], fact: Sequence[Word]) -> bool:
+        """Returns whether a claim states names, numbers and relation of a fact, as its own subject.
+
+        Other than a sentence of the evidence, a claim may only report what it says, so it must
+        begin with the fact's subject and have no word such as "that".
+        """
+        evidence = Evidence((), self._known, self._given_names)
+        first = [
+            next(
+                (
+                    word
+                    for word in drop_given_names(order_roles(text), self._given_names)
+                    if word.kind in ("content", "name")
+                ),
+                None,
+            )
+            for text in (words, fact)
+        ]
+        is_reported = any(word.key in _REPORTING for word in words)
+        return (
+            not is_reported
+            and first[0] is not None
+            and first[1] is not None
+            and is_same(first[0], first[1])
+            and has_same_frame(fact, words, evidence)
         )
 
     def _compare(self, words: Sequence[Word], evidence: Sequence[Word], context: str) -> Match:

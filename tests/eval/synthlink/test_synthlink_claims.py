@@ -264,3 +264,22 @@ def test_share_of_decided_claims() -> None:
     for kind in ("denied", "reversed", "shotgun"):
         of_kind = count_verdicts(kind)
         assert of_kind["unjudged"] < 0.5 * of_kind.total(), kind
+
+
+def test_steps_are_stated_in_other_words_but_not_by_reports() -> None:
+    question = QUESTIONS["HIA-04"]
+    decider = ClaimDecider(question, get_pages())
+    fact = "France sold Louisiana to the United States in 1803."
+    for claim, expected in (
+        ("In 1803 France sold the whole territory of Louisiana to the United States.", True),
+        (
+            "Historians reject the notion that France sold Louisiana to the United States in 1803.",
+            False,
+        ),
+        ("Spain and France sold Louisiana to the United States in 1803.", False),
+        ("The United States sold Louisiana to France in 1803.", False),
+        ("France planned to sell Louisiana to the United States in 1803.", False),
+        ("France sold Louisiana to the United States in 1804.", False),
+    ):
+        (text,) = split_claims(claim)
+        assert (fact in decider.find_stated(text).facts) == expected, claim
