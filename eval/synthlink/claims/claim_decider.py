@@ -120,7 +120,7 @@ class ClaimDecider:
         if claim.is_list:
             return Decision("not found", "form")
         reading, words = self.read(claim)
-        if len(words) > MAX_CLAIM_WORDS:
+        if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
             return _OPEN
         decision = self._decide_reading(reading, words, claim.context)
         if decision.verdict == "open" and self._names_something_else(claim):
@@ -144,11 +144,12 @@ class ClaimDecider:
         return decision._replace(verdict="contradicted") if is_stated else _OPEN
 
     def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
+        is_plain = _is_plain(text, words)
         link = self._chain.find_link(text)
-        if link.direction != "open" and not _is_hedged(words):
+        if is_plain and link.direction != "open" and not _is_hedged(words):
             return Decision("supported" if link.direction == "forward" else "contradicted")
         trait = self._traits.compare(words, self._given_names).finding
-        if trait != "open":
+        if is_plain and trait != "open":
             return Decision(trait)
         contradicted: Decision | None = None
         for sentence in self._sentences:
@@ -159,7 +160,7 @@ class ClaimDecider:
                 contradicted = Decision("contradicted", sentence.kind)
         if contradicted is not None:
             return contradicted
-        for sentence in self._sentences:
+        for sentence in self._sentences if is_plain else ():
             if has_same_frame(words, sentence.words, self._evidence):
                 return Decision("supported", sentence.kind)
         return _OPEN
@@ -167,7 +168,12 @@ class ClaimDecider:
     def find_stated(self, claim: ClaimText) -> Stated:
         """Returns which facts and triples a claim states or contradicts."""
         reading, words = self.read(claim)
-        if claim.is_list or reading.polarity == "unclear" or len(words) > MAX_CLAIM_WORDS:
+        if (
+            claim.is_list
+            or claim.is_retracted
+            or reading.polarity == "unclear"
+            or len(words) > MAX_CLAIM_WORDS
+        ):
             return Stated()
         stated: set[str] = set()
         wrong: set[str] = set()
@@ -177,10 +183,17 @@ class ClaimDecider:
                 stated.add(fact)
             elif match.outcome == "contradicted":
                 wrong.add(fact)
-            elif self._states_frame(words, fact_words):
+            elif _is_plain(reading.text, words) and self._states_frame(words, fact_words):
                 stated.add(fact)
         triples: set[Triple] = set()
         wrong_triples: set[Triple] = set()
+        if not _is_plain(reading.text, words):
+            is_denied = reading.polarity == "denied"
+            return (
+                Stated(wrong=frozenset(stated))
+                if is_denied
+                else Stated(frozenset(stated), frozenset(wrong))
+            )
         trait = self._traits.compare(words, self._given_names)
         link = self._chain.find_link(reading.text)
         if trait.finding == "supported":
@@ -214,10 +227,8 @@ class ClaimDecider:
             )
             for text in (words, fact)
         ]
-        is_reported = any(word.key in _REPORTING for word in words)
         return (
-            not is_reported
-            and first[0] is not None
+            first[0] is not None
             and first[1] is not None
             and is_same(first[0], first[1])
             and has_same_frame(fact, words, evidence)
@@ -282,6 +293,11 @@ def _iter_statements(text: str, *, with_clauses: bool) -> Iterator[str]:
                 if variant not in seen:
                     seen.add(variant)
                     yield variant
+
+
+def _is_plain(text: str, words: Sequence[Word]) -> bool:
+    """Returns whether a claim says itself what it says: nothing is reported, or titled."""
+    return ":" not in text and not any(word.key in _REPORTING for word in words)
 
 
 def _is_hedged(words: Sequence[Word]) -> bool:

@@ -57,6 +57,8 @@ def has_same_frame(claim: Sequence[Word], sentence: Sequence[Word], evidence: Ev
     """
     if any(word.kind in ("negation", "hedge") or word.key in WHY for word in claim):
         return False
+    if any(word.key == "which" for word in claim[1:]):
+        return False
     if any(word.kind in ("negation", "hedge") or word.key in SCOPES for word in sentence):
         return False
     said = drop_given_names(order_roles(claim), evidence.given_names)

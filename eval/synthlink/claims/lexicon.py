@@ -190,7 +190,8 @@ NEGATIONS: Final = frozenset(
         "nowhere unlike instead rather fail failed fails failing deny denies denied refuse refused "
         "lack lacked lacks absent absence impossible false untrue wrong wrongly incorrect "
         "incorrectly mistaken mistakenly myth myths legend legends misconception fallacy fiction "
-        "hoax debunked discredited disproved disproven unfounded baseless unrelated contrary "
+        "hoax lie canard falsehood untruth nonsense rubbish fake bogus fabrication "
+        "fabricated debunked discredited disproved disproven unfounded baseless unrelated contrary "
         "nicht kein keine keinen keiner keinem keines nie niemals niemand nichts weder noch ohne "
         "kaum falsch unwahr mythos legende irrtum märchen irrig fälschlich unzutreffend entgegen "
         "statt anstatt keineswegs keinesfalls"
@@ -203,7 +204,8 @@ HEDGES: Final = frozenset(
         "apparently seemingly if unless whether or either claim claims claimed say says said "
         "believe believes believed think thinks thought argue argues argued suppose supposed "
         "suggest suggests suggested assume assumed pretend rumour rumor rumours story tale "
-        "so-called popular popularly often according disputed doubtful doubt doubts question "
+        "so-called otherwise popular popularly often according disputed doubtful doubt "
+        "doubts question "
         "könnte könnten würde würden vielleicht möglicherweise angeblich vermeintlich wohl oder "
         "ob falls wenn behauptet behaupten glaubt glauben heißt soll sollen laut gerücht"
     )
@@ -230,7 +232,7 @@ LIGHT: Final = frozenset(
         "der die das den dem des ein eine einen einem einer eines und ist sind war waren wurde "
         "wurden wird werden worden sein seine seinen ihre ihren hat haben hatte hatten in im am an "
         "auf zu zum zur von vom mit für bei aus als es sie er sich dass daß auch dann so "
-        "schließlich später daraufhin etwa rund circa ungefähr durch"
+        "schließlich später darauf daraufhin etwa rund circa ungefähr durch"
     )
 )
 """Words without content of their own; what they say about roles is judged by the order of names."""

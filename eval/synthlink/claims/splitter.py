@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.words import (
     are_opposite,
@@ -19,6 +19,7 @@ from eval.synthlink.claims.words import (
     split_text,
 )
 from eval.synthlink.sentences import is_question, split_sentences
+from kg.base.plain_text import list_words
 
 _ARROW: Final = re.compile(r"\s*(?:→|⇒|⟶|->|=>|-->)\s*")
 # Places where a clause may end; the part after the mark begins with what is kept.
@@ -28,6 +29,11 @@ _CLAUSE_END: Final = re.compile(
 _RELATIVE: Final = re.compile(r"(?:which|who|whose)\s", re.IGNORECASE)
 # After these words a clause is what somebody says, believes or rejects.
 _SCOPE: Final = re.compile(r"\b(?:that|whether|if|dass|daß|ob)\s", re.IGNORECASE)
+# "…, which is a lie": the clause says something of the sentence, not of its last thing.
+_COMMENT: Final = re.compile(
+    r"(?:which|who)\s+(?:is|was|are|were)\s+(?:an?|no|not|just|of course|untrue|false|wrong)\b",
+    re.IGNORECASE,
+)
 _INSERTED: Final = re.compile(
     r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) [^,;:]+), (?P<rest>[^,;:].*)", re.DOTALL
 )
@@ -42,6 +48,11 @@ _SUBJECT: Final = re.compile(
     r"die|das|ein|eine|sein|seine|ihre?|er|sie|es|\d{4})\s|[A-ZÄÖÜ]",
 )
 _MIN_LIST_ITEMS: Final = 3
+_RETRACTION_WORDS: Final = 10
+_REFERRING: Final = frozenset(
+    list_words("this that so it all everything none above these those das dies so alles nichts")
+)
+_EVERYTHING: Final = frozenset(list_words("all everything none above these those alles nichts"))
 _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
 
@@ -55,6 +66,8 @@ class ClaimText(NamedTuple):
     sentence: str = ""
     """The whole sentence."""
     german: bool = False
+    is_retracted: bool = False
+    """Whether another sentence of the answer says that it may be wrong."""
     is_list: bool = False
     """Whether it is a list of words, or names alternatives, so that it states nothing."""
 
@@ -63,6 +76,7 @@ def split_claims(answer: str) -> list[ClaimText]:
     """Splits an answer into claims, in order; questions are left out."""
     claims: list[ClaimText] = []
     previous = ""
+    n_before = n_now = 0
     german = is_german(answer)
     for _, sentence in split_sentences(answer):
         text = sentence.strip()
@@ -72,7 +86,24 @@ def split_claims(answer: str) -> list[ClaimText]:
                 for claim in _split_sentence(text, previous)
             )
             previous = text
+            scope = _find_retraction(text)
+            if scope is not None:
+                start = 0 if scope == "all" else n_before
+                claims[start:] = [claim._replace(is_retracted=True) for claim in claims[start:]]
+            n_before = n_now
+            n_now = len(claims)
     return claims
+
+
+def _find_retraction(sentence: str) -> Literal["all", "last"] | None:
+    """Returns which claims before a sentence such as "That is a myth." it takes back."""
+    words = split_text(sentence)
+    if len(words) > _RETRACTION_WORDS or any(w.kind in ("name", "number") for w in words):
+        return None
+    keys = {word.key for word in words}
+    if not keys & _REFERRING or not any(word.kind in ("negation", "hedge") for word in words):
+        return None
+    return "all" if keys & _EVERYTHING else "last"
 
 
 def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
@@ -108,7 +139,12 @@ def _split_clauses(sentence: str) -> list[tuple[str, str]]:
     """Returns the clauses of a sentence, each with the text before it."""
     # "X, which was Y, did Z" claims that X was Y and that X did Z.
     inserted = _INSERTED.fullmatch(sentence)
-    if inserted and not _has_verb(inserted["subject"]) and _has_verb(inserted["rest"]):
+    if (
+        inserted
+        and not _COMMENT.match(inserted["relative"])
+        and not _has_verb(inserted["subject"])
+        and _has_verb(inserted["rest"])
+    ):
         subject = inserted["subject"]
         return [
             (inserted["relative"], subject),
@@ -125,6 +161,7 @@ def _split_clauses(sentence: str) -> list[tuple[str, str]]:
             and (is_relative or _SUBJECT.match(after) is not None)
             and not _joins_names(before, end.group(), after)
             and not _SCOPE.search(sentence[: end.start()])
+            and not _COMMENT.match(after)
         ):
             parts.append((before.strip(), sentence[:start]))
             start = end.end()

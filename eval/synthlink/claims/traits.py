@@ -41,7 +41,6 @@ _RELATIONS: Final[dict[str, frozenset[str]]] = {
 }
 _MIN_NODE_SHARE: Final = 0.5
 """Minimum share of the names of a node that a claim has."""
-_MAX_OTHER_WORDS: Final = 1
 
 Finding = Literal["supported", "contradicted", "open"]
 
@@ -126,10 +125,8 @@ class Traits:
         verbs = [word for word in others if word.kind == "content" and is_verb(word)]
         loose = [word for word in others if word not in years and word not in verbs]
         relations = frozenset().union(*(trait.relations for trait in stated or traits))
-        if (
-            any(word.kind == "name" for word in loose)
-            or len(loose) > _MAX_OTHER_WORDS
-            or not all(RELATION_BY_WORD.get(word.key, frozenset()) & relations for word in verbs)
+        if loose or not all(
+            RELATION_BY_WORD.get(word.key, frozenset()) & relations for word in verbs
         ):
             return _OPEN
         if years:

@@ -78,7 +78,9 @@ def judge_claims(
         finding = _ask_graph(claim.text, guard) if concerns_question else None
         wordings = map(normalise_wording, (claim.text, claim.sentence))
         quotation = next((quoted[wording] for wording in wordings if wording in quoted), None)
-        if finding is not None:
+        if claim.is_retracted:
+            pass
+        elif finding is not None:
             verdict, decided_by = finding, "graph"
         elif quotation is not None:
             verdict, decided_by = "supported", quotation

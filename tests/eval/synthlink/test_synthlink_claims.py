@@ -109,6 +109,18 @@ def test_lists_and_alternatives_state_nothing(answer: str, expected: bool) -> No
     assert [claim.is_list for claim in split_claims(answer)] == [expected]
 
 
+def test_a_sentence_can_take_back_what_was_said() -> None:
+    def list_retracted(answer: str) -> list[bool]:
+        return [claim.is_retracted for claim in split_claims(answer)]
+
+    assert list_retracted("It opened. It closed. That is a myth.") == [False, True, True]
+    assert list_retracted("It opened. It closed. All of this is false.") == [True, True, True]
+    assert list_retracted("It opened. The canal was not deep.") == [False, False]
+    assert [claim.text for claim in split_claims("The canal opened, which is a lie.")] == [
+        "The canal opened, which is a lie."
+    ]
+
+
 @settings(max_examples=60)
 @given(st.text(max_size=300))
 def test_any_text_can_be_split_and_judged(text: str) -> None:
@@ -220,6 +232,11 @@ def test_no_fact_is_supported_when_it_is_denied_or_reversed() -> None:
         "Entgegen verbreiteter Meinung: {}",
         "It is questionable whether {}",
         "If {}",
+        "It is a canard that {}",
+        "Had it been otherwise, {}",
+        "{} Or so the legend goes.",
+        "Fake news: {}",
+        "{} All of this is false.",
     )
     for question in QUESTIONS.values():
         decider = ClaimDecider(question, None)
