@@ -50,6 +50,7 @@ from eval.skn.commands.parse_skn import main as parse_skn
 from eval.skn.commands.run import main as run_skn
 from eval.skn.commands.score import main as score_skn
 from eval.skn.commands.validate_skn import main as validate_skn
+from eval.synthlink.commands.calibrate import main as calibrate_synthlink
 from eval.synthlink.commands.run import main as run_synthlink
 from eval.synthlink.commands.score import main as score_synthlink
 from eval.text.build_graph import main as build_graph
@@ -101,7 +102,7 @@ extract_app = typer.Typer(
 )
 app.add_typer(extract_app, name="extract")
 synthlink_app = typer.Typer(
-    help="SynthLink, multi-hop question answering: run, score.",
+    help="SynthLink, multi-hop question answering: run, score, calibrate.",
     no_args_is_help=True,
 )
 app.add_typer(synthlink_app, name="synthlink")
@@ -201,6 +202,7 @@ for _name, _main, _short_help in _EXTRACTION_STAGES:
 _SYNTHLINK_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("run", run_synthlink, "Answer the questions with a system, score and report."),
     ("score", score_synthlink, "Score and compare files of predictions."),
+    ("calibrate", calibrate_synthlink, "Measure the errors of a judge of claims."),
 )
 for _name, _main, _short_help in _SYNTHLINK_STAGES:
     synthlink_app.command(_name, short_help=_short_help)(wrap_command(_main))

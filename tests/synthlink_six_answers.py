@@ -95,6 +95,8 @@ def make_prediction(
         "question_id": question.id,
         "predicted_answer": answer,
         "retrieved_docs": docs,
-        "iterations": [{"answers": [text], "docs": docs} for text in rounds or [answer]],
+        "iterations": [
+            {"answers": [text], "docs": docs, "opened": docs} for text in rounds or [answer]
+        ],
         "sources_verified": [] if rounds else [answer],
     }

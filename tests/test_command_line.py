@@ -74,6 +74,7 @@ SCRIPTS = {
     "skn run": "eval/skn/commands/run.py",
     "skn score": "eval/skn/commands/score.py",
     "skn validate": "eval/skn/commands/validate_skn.py",
+    "synthlink calibrate": "eval/synthlink/commands/calibrate.py",
     "synthlink run": "eval/synthlink/commands/run.py",
     "synthlink score": "eval/synthlink/commands/score.py",
 }

@@ -25,12 +25,16 @@ AnswerStatus = Literal["answered", "abstained", "missing", "refused"]
 ``refused``: the row could not be used. A question that is not ``answered`` scores 0 and does not
 count towards coverage."""
 
-ClaimVerdict = Literal["licensed", "contradicted", "unknown", "unjudged"]
-"""``unknown``: a judge finds that the evidence leaves the claim open. ``unjudged``: nothing could
-judge the claim, so it is part of no denominator."""
-VERDICTS: Final[tuple[ClaimVerdict, ...]] = ("licensed", "contradicted", "unknown", "unjudged")
-DecidedBy = Literal["graph", "facts", "pages", "nothing", "judge"]
-"""The source of a verdict: graph, catalogue's facts, source pages, none, or a judge."""
+ClaimVerdict = Literal["supported", "contradicted", "not_found", "unjudged"]
+"""``not_found``: the evidence says nothing of the claim. ``unjudged``: nothing could judge the
+claim, so it is part of no denominator."""
+VERDICTS: Final[tuple[ClaimVerdict, ...]] = ("supported", "contradicted", "not_found", "unjudged")
+StepVerdict = Literal["stated", "contradicted", "missing", "unjudged"]
+"""What an answer says of the fact of a step."""
+STEP_VERDICTS: Final[tuple[StepVerdict, ...]] = ("stated", "contradicted", "missing", "unjudged")
+DecidedBy = Literal["graph", "facts", "pages", "form", "nothing", "judge"]
+"""The source of a verdict: graph, catalogue's facts, source pages, the form of a mere list of
+words, none, or a judge."""
 
 
 class JudgedClaim(msgspec.Struct, frozen=True):
@@ -40,6 +44,22 @@ class JudgedClaim(msgspec.Struct, frozen=True):
     verdict: ClaimVerdict
     by: DecidedBy
     """The source of the verdict."""
+    context: str = ""
+    """The text before the claim in which "it" or "which" is named; empty if it has no need."""
+
+    @property
+    def shown(self) -> str:
+        """The claim as a judge is shown it, with its context in square brackets."""
+        return f"[{self.context}] {self.text}" if self.context else self.text
+
+
+class JudgedStep(msgspec.Struct, frozen=True):
+    """The fact of one step, and what an answer says of it."""
+
+    number: int
+    """Number of the step, from 1."""
+    verdict: StepVerdict
+    by: DecidedBy
 
 
 class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +74,20 @@ class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
     aggregate: float | None
     unjudged: tuple[MetricName, ...] = ()
     """The metrics that are null because steps or claims are unjudged; corrected mode only."""
-    unjudged_steps: int = 0
-    """Number of steps with a fact of which is not known whether the answer states it; corrected
+    bounds: dict[MetricName, tuple[float, float]] = {}
+    """Lowest and highest possible value of each metric that depends on what is unjudged; corrected
     mode only."""
+    steps: tuple[JudgedStep, ...] = ()
+    """The steps with a fact, and what the answer says of it; corrected mode only."""
     claims: tuple[JudgedClaim, ...] = ()
     """Claims of the answer with their verdicts; corrected mode only."""
     iteration_f1: tuple[float, ...] = ()
     """F1 of each iteration's answer, from which efficiency is computed at other thresholds."""
+
+    @property
+    def unjudged_steps(self) -> int:
+        """Number of steps with a fact of which is not known whether the answer states it."""
+        return sum(step.verdict == "unjudged" for step in self.steps)
 
 
 class QuestionScore(msgspec.Struct, frozen=True, kw_only=True):

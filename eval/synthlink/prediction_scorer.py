@@ -124,12 +124,14 @@ def _make_trail(prediction: Prediction) -> Trail:
             Round(
                 answer=iteration.answers[-1] if iteration.answers else "",
                 found=tuple(map(_make_page, iteration.docs)),
+                read=tuple(map(_make_page, iteration.opened or ())),
                 done=number == len(iterations),
             )
             for number, iteration in enumerate(iterations, start=1)
         ),
         docs=tuple(map(_make_page, prediction.retrieved_docs)),
         verified=prediction.sources_verified,
+        records_read=prediction.list_opened() is not None,
     )
 
 

@@ -61,7 +61,9 @@ def _build_prediction(name: str, answer: str, trail: Trail) -> Prediction:
         retrieved_docs=_list_names(trail.docs),
         iterations=tuple(
             Iteration(
-                answers=(round_.answer,) if round_.answer else (), docs=_list_names(round_.found)
+                answers=(round_.answer,) if round_.answer else (),
+                docs=_list_names(round_.found),
+                opened=_list_names(round_.read) if trail.records_read else None,
             )
             for round_ in trail.rounds
         ),

@@ -31,10 +31,12 @@ _HINT: Final = "It is a list of objects; see docs/reference/synthlink.md."
 
 
 class Iteration(msgspec.Struct, frozen=True):
-    """One round of search: the answers given after it, and the pages found."""
+    """One round of search: the answers given after it, the pages found, and those opened."""
 
     answers: tuple[str, ...] = ()
     docs: tuple[str, ...] = ()
+    opened: tuple[str, ...] | None = None
+    """Addresses or titles of the pages whose text was read; null if this is not recorded."""
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -47,6 +49,11 @@ class Prediction(msgspec.Struct, frozen=True):
     iterations: tuple[Iteration, ...] = ()
     sources_verified: tuple[str, ...] = ()
     """Texts that the system gives as sources of its answer."""
+
+    def list_opened(self) -> tuple[str, ...] | None:
+        """Returns the pages opened in all rounds; None if no round records them."""
+        recorded = [one.opened for one in self.iterations if one.opened is not None]
+        return tuple(page for pages in recorded for page in pages) if recorded else None
 
 
 class RefusedRow(msgspec.Struct, frozen=True):
@@ -175,7 +182,7 @@ def _parse_prediction(row: Any, ids: Collection[str], id_counts: Mapping[str, in
         _parse_iteration(value, number)
         for number, value in enumerate(_get_list(row, "iterations"), 1)
     )
-    texts = (text for iteration in iterations for text in (*iteration.answers, *iteration.docs))
+    texts = (text for iteration in iterations for text in _list_texts(iteration))
     if sum(map(len, texts)) > MAX_TOTAL_LENGTH:
         raise _RowError(f"iterations has more than {MAX_TOTAL_LENGTH:,} characters in all")
     return Prediction(
@@ -190,7 +197,12 @@ def _parse_prediction(row: Any, ids: Collection[str], id_counts: Mapping[str, in
 def _parse_iteration(value: Any, number: int) -> Iteration:
     if not isinstance(value, dict) or isinstance(value, _DuplicateKeys):
         raise _RowError(f"iteration {number} is not an object, or gives a key twice")
-    return Iteration(_get_texts(value, "answers"), _get_texts(value, "docs"))
+    opened = None if value.get("opened") is None else _get_texts(value, "opened")
+    return Iteration(_get_texts(value, "answers"), _get_texts(value, "docs"), opened)
+
+
+def _list_texts(iteration: Iteration) -> tuple[str, ...]:
+    return (*iteration.answers, *iteration.docs, *(iteration.opened or ()))
 
 
 def _get_text(row: dict[str, Any], key: str) -> str:

@@ -83,7 +83,8 @@ def expected_predictions(**changes: object) -> list[dict[str, object]]:
     """Answers the six questions with the expected answers."""
     return [
         {"question_id": question.id, "predicted_answer": question.answer,
-         "retrieved_docs": [source.url for source in question.sources]} | changes
+         "retrieved_docs": [source.url for source in question.sources],
+         "iterations": [{"opened": [source.url for source in question.sources]}]} | changes
         for question in read_six_questions().questions
     ]  # fmt: skip
 

@@ -177,9 +177,9 @@ def test_degenerate_scores_have_a_section(tmp_path: Path, kind: str) -> None:
     assert (LITERAL in page) == (kind == "literal alone")
     marks = mark_counts(read_folder(tmp_path / "run"))
     # An incorrect answer is marked "below" if its steps are not judged.
-    assert (marks["below"] > 0) == (kind in ("no facts", "bare answers"))
+    assert (marks["below"] > 0) == (kind == "no facts")
     assert ("would give" in verdict_text(degenerate_section)) == (
-        kind in ("no answers", "all blank")
+        kind in ("no answers", "all blank", "no facts")
     )
 
 

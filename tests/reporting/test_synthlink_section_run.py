@@ -26,7 +26,7 @@ from eval.synthlink.score_files import write_scores
 from eval.synthlink.scoring.options import ScoreOptions
 from eval.synthlink.scoring.outputs import read_scores
 from eval.synthlink.verdicts.judge_report import build_judge_report
-from eval.synthlink.verdicts.record import Judgement, JudgeReport, VerdictLine
+from eval.synthlink.verdicts.record import ANCHOR_KINDS, Judgement, JudgeReport, VerdictLine
 from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import to_json_bytes
@@ -146,13 +146,13 @@ def write_judge_report(folder: Path) -> JudgeReport:
     ]
     lines += [
         VerdictLine(key="", kind=kind, question_id="HIA-01", claim="It was.", **shared_fields)
-        for kind in ("own fact", "other fact")
+        for kind in ANCHOR_KINDS
     ]
     judgement = Judgement(
         models=("loop/<b>judge</b>",), same=True, planned=2, params={}, lines=tuple(lines)
     )
     rows = tuple(
-        replace(row, parts=apply_verdicts(row.parts, question, judgement.lines_by_claim))
+        replace(row, parts=apply_verdicts(row.parts, question, "", judgement))
         for row, question in zip(corrected.questions, questions, strict=True)
     )
     report = build_judge_report(judgement, rows)
@@ -168,15 +168,18 @@ def test_judge_verdicts_and_reliability_are_shown(tmp_path: Path) -> None:
     section = build_section(folder, allow_changed=True)
     trust = grid_cells(find_grid(section, "claims", "How far the judge can be trusted"))
     assert trust["Every vote is the same"][0] == "100 %"
-    # The verdict on the fact about another question should be "not told", but is "supported".
-    assert trust["Calls another question's facts undecided"] == ["0.000", "1"]
+    # It calls everything supported.
+    assert trust["Wrong claims called supported"][1] == "4"
+    assert trust["Wrong claims called supported"][0].startswith("1.000")
+    assert trust["True claims not called supported"][1] == "1"
+    assert trust["Called supported: facts that are denied"][1] == "1"
     decided = grid_cells(find_grid(section, "claims", "What decided"))
     assert decided["a model that judges"][0] == str(report.decided)
     judge = "loop/&lt;b&gt;judge&lt;/b&gt;"
     assert f"{judge} judged {report.decided:,} of the {report.open:,}" in SectionView(section).html
     assert "The model that answered also judged" in SectionView(section).html
     without_judge = SectionView(build_section(score_honest_answers(tmp_path / "nobody"))).html
-    assert "claims that neither graph nor quotation decides" not in without_judge
+    assert "claims that neither graph, facts nor pages decide" not in without_judge
 
 
 def test_rows_other_than_the_scored_are_refused(tmp_path: Path) -> None:

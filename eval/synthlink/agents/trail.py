@@ -74,6 +74,8 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
         docs: the pages found, each once; those that support the answer come first.
         verified: the texts that support the answer.
         why: why the agent abstained or failed, or why a reply is unusable; otherwise empty.
+        records_read: false if ``read`` of the rounds is not known, as in predictions
+            from elsewhere.
     """
 
     answer: str = ""
@@ -84,6 +86,7 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
     docs: tuple[CitedPage, ...] = ()
     verified: tuple[str, ...] = ()
     why: str = ""
+    records_read: bool = True
 
 
 class Agent(Protocol):

@@ -111,7 +111,7 @@ def build_mark_figure(folder: ScoredFolder) -> Figure:
 
 def build_claim_figure(scores: ModeScores) -> Figure:
     """Builds the verdicts on claims, over all questions and by category."""
-    looks = {"licensed": "right", "contradicted": "wrong", "unknown": "held", "unjudged": "none"}
+    looks = {"supported": "right", "contradicted": "wrong", "not_found": "held", "unjudged": "none"}
     rows = []
     for name, category in [("all", None), *((key, key) for key in scores.categories)]:
         parts = tuple(
@@ -123,7 +123,7 @@ def build_claim_figure(scores: ModeScores) -> Figure:
             rows.append(OutcomeRow(name, False, parts))
     return Figure(
         "Verdicts on claims",
-        "✓ supported; ✗ contradicted; ? undecided; ! unjudged.",
+        "✓ supported; ✗ contradicted; ? not found; ! unjudged.",
         OutcomeBars(tuple(rows)),
         "One bar per category: shares of its claims. The table below has the counts.",
     )

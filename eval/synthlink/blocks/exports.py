@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eval.synthlink.blocks.samples import mark_of
 from eval.synthlink.blocks.score_data import ScoredFolder
-from eval.synthlink.metrics import METRICS, VERDICTS
+from eval.synthlink.metrics import METRICS, STEP_VERDICTS, VERDICTS
 from kg.base.csv_text import to_csv
 
 SAMPLES = "questions"
@@ -22,7 +22,9 @@ _PAIRS = (
 )
 _SAMPLES = (
     *("id", "category", "question", "expected", "status", "amounts_to", "answer", "docs"),
-    *("steps", "steps_unjudged", *(f"claims_{verdict}" for verdict in VERDICTS)),
+    "steps",
+    *(f"steps_{verdict}" for verdict in STEP_VERDICTS),
+    *(f"claims_{verdict}" for verdict in VERDICTS),
 )
 
 
@@ -75,7 +77,8 @@ def _sample_rows(folder: ScoredFolder) -> Iterator[list[object]]:
         yield [
             *(view.question_id, view.category, view.question, view.expected, view.status),
             *(mark_of(folder, at), view.answer, " ".join(view.docs)),
-            *(sum(map(bool, view.facts)), parts.unjudged_steps),
+            sum(map(bool, view.facts)),
+            *(sum(step.verdict == name for step in parts.steps) for name in STEP_VERDICTS),
             *(verdicts.count(verdict) for verdict in VERDICTS),
             *(getattr(by_mode[mode].parts, key) for mode in folder.modes for key in METRICS),
         ]

@@ -10,9 +10,16 @@ from eval.blocks.text_format import (
     format_percent,
 )
 from eval.judges.rates import Rate
-from eval.synthlink.verdicts.judge_report import is_unreliable
 from eval.synthlink.verdicts.record import JudgeReport
 from kg.base.plain_text import join_list
+
+_KINDS = {
+    "own fact": "a question's own facts",
+    "other fact": "another question's facts",
+    "negated": "facts that are denied",
+    "reversed": "facts with both sides exchanged",
+    "swapped": "facts with another name or year",
+}
 
 
 def judging(report: JudgeReport | None) -> tuple[Block, ...]:
@@ -25,11 +32,13 @@ def judging(report: JudgeReport | None) -> tuple[Block, ...]:
 def _who(report: JudgeReport) -> list[str]:
     who = join_list([format_name(name) for name in report.models]) or "A model"
     said = [
-        f"{who} judged {report.decided:,} of the {report.open:,} claims that neither graph nor "
-        "quotation decides. The judge sees question, claim and evidence, never the system's name."
+        f"{who} judged {report.decided:,} of the {report.open:,} claims that neither graph, facts "
+        "nor pages decide. The judge sees question, claim and evidence, never the system's name."
     ]
-    if is_unreliable(report):
-        said.append("It often errs on known facts, so its verdicts are not reliable.")
+    if not report.reliability.passed:
+        said.append(
+            "It failed its anchors, so none of its verdicts is used: the claims are unjudged."
+        )
     if report.same:
         said.append("The model that answered also judged, which favours its own answers.")
     others = [
@@ -49,8 +58,8 @@ def _trust(report: JudgeReport) -> Table:
     lost = ", ".join(f"{count:,} {kind}" for kind, count in report.lost_votes.items())
     return Table(
         "How far the judge can be trusted",
-        f"{votes} Anchors are facts whose truth is known: they are easy, and only a judge that "
-        "fails them is found out by them.",
+        f"{votes} Anchors are claims whose truth is known. They are easy: on other claims a judge "
+        "errs more often.",
         (Column("Matter", numeric=False), Column("Share"), Column("Judged")),
         (
             TableRow(
@@ -58,9 +67,12 @@ def _trust(report: JudgeReport) -> Table:
                 (Cell(format_percent(report.unanimous)), Cell(UNDEFINED_TEXT)),
                 f"lost votes: {lost}" if lost else "",
             ),
-            _anchor("Calls a question's own facts supported", report.own_facts),
-            _anchor("Calls another question's facts undecided", report.other_facts),
-            _anchor("Calls another question's facts supported", report.other_supported),
+            _anchor("Wrong claims called supported", report.reliability.false_acceptance),
+            _anchor("True claims not called supported", report.reliability.false_rejection),
+            *(
+                _anchor(f"Called supported: {_KINDS[kind]}", rate)
+                for kind, rate in report.reliability.supported.items()
+            ),
         ),
     )
 

@@ -16,9 +16,9 @@ from eval.synthlink.scoring.record import ModeScores
 from kg.base.plain_text import to_one_line
 
 _VERDICT_MEANS = {
-    "licensed": "The graph, a quotation or a judge supports it.",
-    "contradicted": "The graph or a judge contradicts it.",
-    "unknown": "A judge finds that the evidence leaves it open.",
+    "supported": "Graph, facts, pages or a judge support it.",
+    "contradicted": "Graph, facts, pages or a judge contradict it.",
+    "not_found": "The evidence says nothing of it, or it states nothing.",
     "unjudged": "Nothing could judge it; it is part of no denominator.",
 }
 _QUESTION = 160

@@ -44,17 +44,18 @@ MODES: Final[dict[Mode, str]] = {
 }
 
 VERDICTS: Final[dict[str, tuple[str, str]]] = {
-    "licensed": ("✓", "supported"),
+    "supported": ("✓", "supported"),
     "contradicted": ("✗", "contradicted"),
-    "unknown": ("?", "undecided"),
+    "not_found": ("?", "not found"),
     "unjudged": ("!", "unjudged"),
 }
 """Of claims: sign and words."""
 
 DECIDED_BY: Final[dict[str, str]] = {
     "graph": "the graph",
-    "facts": "the words of a step's fact or the expected answer",
+    "facts": "the facts of the steps or the expected answer",
     "pages": "the words of a source's text",
+    "form": "its form: a list of words that states nothing",
     "judge": "a model that judges",
     "nothing": "nothing",
 }
@@ -65,12 +66,13 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
         "Two ways to score the same answers. Literal takes the published formulas as they stand; "
         "a list of keywords does well in it. Corrected asks for what they are meant to measure, "
         "trusts nothing that the answer brings along to verify itself, and leaves unjudged what "
-        "only a reader could judge.",
+        "neither evidence nor a judge decides.",
     ),
     (
         "Score",
         "0.3 F1 + 0.2 P@5 + 0.3 RQS + 0.1 FCS + 0.1 IE. What the catalogue lacks for a question "
-        "takes no part there, for any system alike. There is no score where a part is unjudged.",
+        "takes no part there, for any system alike. Where a part is unjudged there is no score, "
+        "but its lowest and highest possible value.",
     ),
     (
         "F1",
@@ -80,23 +82,23 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     (
         "P@5, R@5",
         "Pages it names against the sources of the catalogue: precision of the first five and "
-        "recall among them. Nothing here knows whether a page was read.",
+        "recall among them. Corrected: only pages that the trail opened count.",
     ),
     (
         "RQS",
-        "Share of steps taken. Literal looks for keywords anywhere. In corrected it is unjudged: "
-        "no rule reads whether an answer states a step's fact.",
+        "Share of steps taken. Literal looks for keywords anywhere. Corrected is the share of the "
+        "steps' facts that the answer states, among those that rules or a judge decide.",
     ),
     (
         "FCS",
         "Share of claims verified. Literal looks them up in what the answer says verified it; "
-        "corrected is the share of claims supported among those that the graph, a quotation of "
-        "the evidence or a judge decides.",
+        "corrected is the share of claims supported among those that graph, facts, pages or a "
+        "judge decide.",
     ),
     (
         "Unjudged",
-        "Neither true nor false: nothing could judge it, so it is part of no denominator. With "
-        "`--judge-model`, a model judges claims.",
+        "Neither true nor false: nothing decided it, so it is part of no denominator. The bounds "
+        "take it as wrong, and as right. With `--judge-model` or `--nli`, a judge decides more.",
     ),
     (
         "IE",

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from eval.blocks.blocks import Block, Cell, Column, Figure, Figures, Fold, Table, TableRow
 from eval.blocks.charts import Bar, BarChart, BarGroup, OutcomeBars, OutcomeCount, OutcomeRow
 from eval.blocks.text_format import UNDEFINED_TEXT, ChartEstimate, format_number, format_percent
-from eval.synthlink.blocks.metric_texts import VERDICTS
 from eval.synthlink.blocks.score_data import ScoredFolder
 from eval.synthlink.blocks.trails import Done, Reached, Run, done, reached
 
@@ -19,8 +18,13 @@ _OUTCOMES = {
     "ERROR": "a call, a search or the system failed; counts as missing",
 }
 
-_LINKS = {key: words for key, (_, words) in VERDICTS.items()} | {"": "not asked"}
-_SIGNS = {key: sign for key, (sign, _) in VERDICTS.items()} | {"": "–"}
+_LINKS = {
+    "licensed": "supported",
+    "contradicted": "contradicted",
+    "unknown": "undecided",
+    "": "not asked",
+}
+_SIGNS = {"licensed": "✓", "contradicted": "✗", "unknown": "?", "": "–"}
 _LOOKS = {"licensed": "right", "contradicted": "wrong", "unknown": "none", "": "held"}
 
 

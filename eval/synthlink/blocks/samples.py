@@ -138,8 +138,8 @@ def _claims_facet(claims: Sequence[JudgedClaim]) -> str:
         return "a claim contradicted"
     if "unjudged" in verdicts:
         return "a claim unjudged"
-    if "unknown" in verdicts:
-        return "a claim is undecided"
+    if "not_found" in verdicts:
+        return "a claim not found"
     return "all claims supported" if verdicts else "no claim"
 
 
@@ -185,7 +185,7 @@ def _claims(claims: Sequence[JudgedClaim]) -> Iterator[AnyDetail]:
     """Each claim with its verdict and what decided."""
     if not claims:
         return
-    looks: dict[str, Look] = {"licensed": "right", "contradicted": "wrong"}
+    looks: dict[str, Look] = {"supported": "right", "contradicted": "wrong"}
     lines = tuple(
         ComparedLine(
             " ".join(VERDICTS[claim.verdict]),
@@ -202,13 +202,13 @@ def _claims(claims: Sequence[JudgedClaim]) -> Iterator[AnyDetail]:
 def _pages(view: AnswerView) -> Iterator[Detail]:
     """Pages that it names, and sources that it does not."""
     named = view.docs[:_ITEMS]
-    found = [score_retrieval((doc,), view.sources) for doc in named]
+    found = [score_retrieval((doc,), view.sources, (doc,)) for doc in named]
     tones: list[ItemTone] = ["right" if one is not None and one.recall else "" for one in found]
     yield from _listed("Pages it names; ✓ are sources", named, tones, len(view.docs))
     missed = [
         source.title
         for source in view.sources[:_ITEMS]
-        if not ((one := score_retrieval(view.docs, (source,))) and one.recall)
+        if not ((one := score_retrieval(view.docs, (source,), view.docs)) and one.recall)
     ]
     yield from _listed("Sources not among its first five pages", missed)
 

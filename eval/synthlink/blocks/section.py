@@ -131,9 +131,9 @@ def _build_claims(folder: ScoredFolder) -> Iterator[Block]:
         return
     yield Paragraphs(
         (
-            f"Each sentence of an answer is checked against {_evidence(folder)}, never against the "
-            "evidence that the answer names. A claim is unjudged where the graph cannot read it, "
-            "the evidence does not have the same sentence, and no model was asked; it may be true.",
+            f"Each claim of an answer is checked against {_evidence(folder)}, never against the "
+            "evidence that the answer names. A claim is unjudged where none of them decides it for "
+            "certain and no judge did; it may be true.",
         )
     )
     yield Figures((charts.build_claim_figure(scores),))
@@ -232,9 +232,9 @@ _CANNOT_TELL = (
     "F1 and speed compare words. An answer in words of its own that shares none with facts and "
     "expected answers gets little, however right it is, and the right words in any order get as "
     "much as a right answer.",
-    "Pages and rounds are the system's own statements. Whether a page was read is not known.",
-    "Whether an answer takes a step is unjudged, and so is a claim that only a reader could judge. "
-    "What is unjudged is part of no number.",
+    "Rounds, and the pages opened in them, are the system's own statements.",
+    "A claim or step is unjudged where no rule is sure of it and no judge decided it. It is part "
+    "of no share; the bounds say how far it could move a score.",
 )
 
 

@@ -73,13 +73,23 @@ def caveats(folder: ScoredFolder) -> tuple[str, ...]:
                 "the weight."
             )
         elif corrected.unjudged_steps:
+            total = sum(corrected.steps.values())
             said.append(
-                f"Whether the answers take their {corrected.unjudged_steps:,} steps is unjudged."
+                f"Whether the answers state {corrected.unjudged_steps:,} of {total:,} facts of "
+                "steps is unjudged."
             )
+        score = corrected.overall.measures.get("aggregate")
+        if score is not None and score.lowest is not None:
+            low, high = format_number(score.lowest), format_number(score.highest)
+            said.append(f"With what is unjudged, the corrected score can be {low} to {high}.")
         if pages is not None and pages.value is None:
-            said.append("The catalogue names no sources, so pages cannot be judged.")
+            said.append(
+                "It is not recorded which pages were opened, so pages cannot be judged."
+                if pages.unjudged
+                else "The catalogue names no sources, so pages cannot be judged."
+            )
         if not folder.report.graph:
-            said.append("No graph was asked: only quotations, or a judge, can decide a claim.")
+            said.append("No graph was asked: facts, pages or a judge decide claims.")
     return tuple(said)
 
 
@@ -225,17 +235,17 @@ def _claims(folder: ScoredFolder) -> list[str]:
         return [f"None of {n_unjudged:,} claims is judged."]
     rest = f" {n_unjudged:,} more {'is' if n_unjudged == 1 else 'are'} unjudged."
     rest = rest if n_unjudged else ""
-    if count["licensed"] == total > 1:
+    if count["supported"] == total > 1:
         return [f"All {total:,} claims with a verdict are supported.{rest}"]
     text = f"Of {total:,} {'claim' if total == 1 else 'claims'} with a verdict"
     text += (
-        f" {format_percent(count['licensed'] / total)} {'is' if total == 1 else 'are'} supported"
+        f" {format_percent(count['supported'] / total)} {'is' if total == 1 else 'are'} supported"
     )
     wrong = count["contradicted"]
     text += (
         f" and {format_percent(wrong / total)} contradicted" if wrong else ", none is contradicted"
     )
-    return [f"{text}; the rest are undecided.{rest}" if count["unknown"] else f"{text}.{rest}"]
+    return [f"{text}; the rest are not found.{rest}" if count["not_found"] else f"{text}.{rest}"]
 
 
 def _compared(folder: ScoredFolder) -> list[str]:

@@ -23,6 +23,14 @@ JudgeModels: TypeAlias = Annotated[
         "the model that answered.",
     ),
 ]
+NliFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--nli",
+        help="Folder of an NLI cross-encoder (ONNX) that judges instead of a model; needs the "
+        "extra `onnx`.",
+    ),
+]
 JudgeRepeats: TypeAlias = Annotated[
     int | None,
     typer.Option("--judge-repeats", min=1, help="Votes of each judge.", show_default="2"),
@@ -36,6 +44,7 @@ def build_judge_options(
     client: ClientOptions,
     limits: RunLimits,
     answerers: Callable[[], tuple[AnswerSource, ...]],
+    nli: Path | None = None,
 ) -> JudgeOptions | None:
     """Builds the judge's options from the flags; ``None`` without a judge.
 
@@ -46,16 +55,25 @@ def build_judge_options(
         limits: limits on concurrency, cost and consecutive errors.
         answerers: returns the models that answered in each scored file; only called if there is a
             judge.
+        nli: ``--nli``.
 
     Raises:
-        SettingError: ``--judge-repeats`` without ``--judge-model``; or an error of
-            ``JudgeOptions.select_judges``.
+        SettingError: ``--nli`` with ``--judge-model``; ``--judge-repeats`` without
+            ``--judge-model``; or an error of ``JudgeOptions.select_judges``.
         ModelAccessError: an error of ``JudgeOptions.select_judges``.
         EpocheError: an error of ``answerers``.
     """
     from eval.synthlink.judges.judge_run import JudgeOptions
     from kg.base.errors import SettingError
 
+    if nli is not None and models:
+        raise SettingError(
+            "either models or an NLI cross-encoder judge the claims",
+            where="--judge-model, --nli",
+            hint="Drop one of the two.",
+        )
+    if nli is not None:
+        return JudgeOptions(models=(), client=client, limits=limits, nli=nli)
     if not models:
         if repeats is not None:
             raise SettingError(

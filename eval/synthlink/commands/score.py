@@ -11,6 +11,7 @@ import typer
 from eval.synthlink.commands.judge_flags import (
     JudgeModels,
     JudgeRepeats,
+    NliFolder,
     build_judge_options,
     report_judge_usage,
 )
@@ -89,6 +90,7 @@ def main(
     seed: options.ResampleSeed = 12345,
     judge_model: JudgeModels = None,
     judge_repeats: JudgeRepeats = None,
+    nli: NliFolder = None,
     concurrency: options.Concurrency = 16,
     rpm: options.RequestsPerMinute = None,
     tpm: options.TokensPerMinute = None,
@@ -177,6 +179,7 @@ def main(
             max_consecutive_errors=max_consecutive_errors,
         ),
         answerers=lambda: tuple(map(find_source, (files[0], *score_options.compare))),
+        nli=nli,
     )
     judge_report = score_and_print(score_options, judge)
     print_text(f"scores, tables and {PAGE_STEM}.html → {output_dir}")

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from eval.synthlink.corrected.claims import judge_claims
+from eval.synthlink.claims.claim_decider import ClaimDecider
+from eval.synthlink.claims.completeness import judge_steps
+from eval.synthlink.corrected.claims import judge_claims, list_claims
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.pages import score_retrieval
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.corrected.word_f1 import compute_word_f1
 from eval.synthlink.items import Question
-from eval.synthlink.metrics import AGGREGATE_WEIGHTS, AnswerScores, JudgedClaim, MetricName
+from eval.synthlink.metrics import (
+    AGGREGATE_WEIGHTS,
+    AnswerScores,
+    JudgedClaim,
+    JudgedStep,
+    MetricName,
+)
 from eval.synthlink.predictions import Prediction
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
+
+_PAGE_METRICS: Final[tuple[MetricName, ...]] = ("p_at_5", "recall_at_5")
 
 
 def score_corrected(
@@ -29,9 +39,6 @@ def score_corrected(
 ) -> AnswerScores:
     """Computes the corrected metrics of one answer, without a judge.
 
-    No rule reads whether an answer states the fact of a step, so ``rqs`` is unjudged wherever the
-    catalogue states facts.
-
     Args:
         prediction: the answer.
         question: the question answered.
@@ -39,14 +46,19 @@ def score_corrected(
         thresholds: settings of the corrected scores.
         pages: source pages used as evidence; None for none.
     """
-    f1 = compute_word_f1(prediction.predicted_answer, question)
+    answer = prediction.predicted_answer
+    f1 = compute_word_f1(answer, question)
     # All answers of one iteration are joined into one: otherwise the best of many guesses would
     # count.
     iteration_f1 = tuple(
         compute_word_f1(". ".join(iteration.answers), question)
         for iteration in prediction.iterations
     )
-    retrieval = score_retrieval(prediction.retrieved_docs, question.sources)
+    retrieval = score_retrieval(
+        prediction.retrieved_docs, question.sources, prediction.list_opened()
+    )
+    decider = ClaimDecider(question, pages)
+    claims = judge_claims(answer, question, guard, pages, decider)
     scores = AnswerScores(
         f1=f1,
         p_at_5=None if retrieval is None else retrieval.precision,
@@ -55,40 +67,78 @@ def score_corrected(
         fcs=None,
         ie=iteration_efficiency(f1, iteration_f1, thresholds.correct),
         aggregate=None,
-        unjudged_steps=sum(bool(step.fact) for step in question.steps),
+        bounds={} if retrieval is None else retrieval.list_bounds(),
+        steps=judge_steps(answer, list_claims(answer, question), question, decider),
         iteration_f1=iteration_f1,
     )
-    claims = judge_claims(prediction.predicted_answer, question, guard, pages)
-    return set_claims(scores, question, claims)
+    return set_verdicts(scores, question, claims, scores.steps)
 
 
-def set_claims(
-    scores: AnswerScores, question: Question, claims: Sequence[JudgedClaim]
+def set_verdicts(
+    scores: AnswerScores,
+    question: Question,
+    claims: Sequence[JudgedClaim],
+    steps: Sequence[JudgedStep],
 ) -> AnswerScores:
-    """Returns the scores of an answer with these claims, and FCS and aggregate computed from them.
+    """Returns the scores of an answer with these verdicts, and all that is computed from them.
 
-    FCS is the share of licensed claims among those with a verdict. It is null, and unjudged, if no
-    claim has one; it is null, and counts as 0 in the aggregate, if the answer claims nothing.
+    FCS is the share of supported claims, and RQS that of stated facts, among those with a verdict.
+    Both are null, and unjudged, if none has one; the aggregate also if any fact has none. FCS is
+    null, and counts as 0 in the aggregate, if the answer claims nothing. The bounds are the values
+    if everything unjudged were wrong, or right.
     """
-    judged = [claim for claim in claims if claim.verdict != "unjudged"]
-    n_licensed = sum(claim.verdict == "licensed" for claim in judged)
-    fcs = n_licensed / len(judged) if judged else None
-    unjudged: list[MetricName] = []
-    if scores.unjudged_steps:
-        unjudged.append("rqs")
-    if claims and not judged:
-        unjudged.append("fcs")
+    fcs = _share([claim.verdict for claim in claims], "supported")
+    rqs = _share([step.verdict for step in steps], "stated")
+    bounds = {name: scores.bounds[name] for name in _PAGE_METRICS if name in scores.bounds}
+    unjudged: list[MetricName] = list(bounds)
+    shares: dict[MetricName, _Share] = {"fcs": fcs, "rqs": rqs}
+    for name, share in shares.items():
+        if share.low < share.high:
+            bounds[name] = (share.low, share.high)
+            if share.value is None:
+                unjudged.append(name)
+    metrics: dict[MetricName, float | None] = {
+        name: getattr(scores, name) for name in AGGREGATE_WEIGHTS
+    } | {"fcs": fcs.value, "rqs": rqs.value}
+    if bounds:
+        lowest, highest = (
+            aggregate_metrics(
+                metrics | {name: ends[end] for name, ends in bounds.items()}, question
+            )
+            for end in (0, 1)
+        )
+        bounds["aggregate"] = (lowest, highest)
     aggregate = None
-    if unjudged:
+    if unjudged or any(step.verdict == "unjudged" for step in steps):
         unjudged.append("aggregate")
     else:
-        metrics: dict[MetricName, float | None] = {
-            name: getattr(scores, name) for name in AGGREGATE_WEIGHTS
-        }
-        aggregate = aggregate_metrics(metrics | {"fcs": fcs}, question)
+        aggregate = aggregate_metrics(metrics, question)
     return msgspec.structs.replace(
-        scores, fcs=fcs, aggregate=aggregate, claims=tuple(claims), unjudged=tuple(unjudged)
+        scores,
+        fcs=fcs.value,
+        rqs=rqs.value,
+        aggregate=aggregate,
+        bounds=bounds,
+        claims=tuple(claims),
+        steps=tuple(steps),
+        unjudged=tuple(unjudged),
     )
+
+
+class _Share(NamedTuple):
+    value: float | None
+    """Share among those with a verdict; null if none has one."""
+    low: float
+    high: float
+
+
+def _share(verdicts: Sequence[str], right: str) -> _Share:
+    n, n_right = len(verdicts), verdicts.count(right)
+    n_unjudged = verdicts.count("unjudged")
+    if not n:
+        return _Share(None, 0.0, 0.0)
+    value = n_right / (n - n_unjudged) if n > n_unjudged else None
+    return _Share(value, n_right / n, (n_right + n_unjudged) / n)
 
 
 def score_unanswered(question: Question) -> AnswerScores:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from eval.synthlink.items import Source
+from eval.synthlink.metrics import MetricName
 from kg.words.normaliser import normalise_phrase
 
 CUTOFF: Final = 5
@@ -32,10 +33,19 @@ class PageKey(NamedTuple):
 class RetrievalScores(NamedTuple):
     """Precision and recall of the first five different pages."""
 
-    precision: float
-    """Share of sources among the first k different pages, with k = min(5, number of sources)."""
-    recall: float
+    precision: float | None
+    """Share of sources among the first k different pages, with k = min(5, number of sources); null
+    if it is not known whether the pages were opened."""
+    recall: float | None
     """Share of the sources that are among the first five different pages."""
+    named: tuple[float, float] = (0.0, 0.0)
+    """Both if all pages named were opened."""
+
+    def list_bounds(self) -> dict[MetricName, tuple[float, float]]:
+        """Returns the lowest and highest possible values, if it is not known what was opened."""
+        if self.precision is not None:
+            return {}
+        return {"p_at_5": (0.0, self.named[0]), "recall_at_5": (0.0, self.named[1])}
 
 
 def parse_citation(citation: str) -> PageKey:
@@ -73,8 +83,10 @@ def parse_citation(citation: str) -> PageKey:
     return PageKey(f"{host}{path}{'?' if parameters else ''}{urlencode(parameters)}", "")
 
 
-def score_retrieval(docs: Sequence[str], sources: Sequence[Source]) -> RetrievalScores | None:
-    """Computes precision and recall of cited pages.
+def score_retrieval(
+    docs: Sequence[str], sources: Sequence[Source], opened: Sequence[str] | None
+) -> RetrievalScores | None:
+    """Computes precision and recall of the cited pages that were opened.
 
     Several citations of one page count once, at the rank of the first; a source cited by address
     and by title is one page. Duplicate sources count once too.
@@ -82,10 +94,25 @@ def score_retrieval(docs: Sequence[str], sources: Sequence[Source]) -> Retrieval
     Args:
         docs: addresses or titles, best first.
         sources: the sources of the question.
+        opened: the pages that were opened; None if that is not known.
 
     Returns:
-        None if there are no sources.
+        None if there are no sources. Both values are null if they depend on which pages were
+        opened and this is not known.
     """
+    keys = None if opened is None else [parse_citation(page) for page in opened]
+    kept = [
+        doc
+        for doc in docs
+        if keys is None or any(_is_same_page(parse_citation(doc), key) for key in keys)
+    ]
+    scores = _score_pages(kept, sources)
+    if scores is None or scores.recall == 0 or opened is not None:
+        return scores
+    return RetrievalScores(None, None, (scores.precision or 0.0, scores.recall or 0.0))
+
+
+def _score_pages(docs: Sequence[str], sources: Sequence[Source]) -> RetrievalScores | None:
     expected = _remove_duplicates([parse_source(source) for source in sources])
     if not expected:
         return None

@@ -82,6 +82,8 @@ def _iter_answer_claims(
         watch=lambda _, done, total: watch("claims", done, total),
     )
     rows = report.modes["corrected"].questions
+    answers = {row.question_id: row.predicted_answer for row in predictions.rows}
     for question, row in zip(references.catalog.questions, rows, strict=True):
-        if row.parts.claims:
-            yield AnswerClaims(question, row.parts.claims)
+        if row.parts.claims or row.parts.steps:
+            parts = row.parts
+            yield AnswerClaims(question, parts.claims, parts.steps, answers[question.id])

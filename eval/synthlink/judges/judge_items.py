@@ -1,8 +1,4 @@
-"""Selects the items to judge: the unjudged claims, and anchors.
-
-An anchor is a fact whose verdict is known: a fact of the question itself must be supported, a fact
-of another question must not be.
-"""
+"""Selects the items to judge: the unjudged claims and steps, and anchors."""
 
 from __future__ import annotations
 
@@ -10,7 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eval.judges.anchors import iter_ring
+from eval.synthlink.judges.anchor_claims import (
+    negate_fact,
+    reverse_fact,
+    reverse_question,
+    swap_term,
+)
 from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
+from eval.synthlink.sentences import split_sentences
 from eval.synthlink.verdicts.record import ItemKind
 from kg.base.files import sha256_bytes, to_json_bytes
 from kg.words.normaliser import extract_content_words
@@ -18,7 +21,7 @@ from kg.words.normaliser import extract_content_words
 if TYPE_CHECKING:
     from eval.synthlink.corrected.evidence import SourcePages
     from eval.synthlink.items import Question
-    from eval.synthlink.metrics import JudgedClaim
+    from eval.synthlink.metrics import JudgedClaim, JudgedStep
 
 MAX_CLAIMS_PER_ANSWER: Final = 40
 """Maximum number of claims of one answer that are judged, which bounds the cost of long answers."""
@@ -46,10 +49,12 @@ class JudgeItem(NamedTuple):
 
 
 class AnswerClaims(NamedTuple):
-    """The claims of the answer to a question, with the verdicts of graph and quotation."""
+    """The claims of the answer to a question and its steps, with the verdicts without a judge."""
 
     question: Question
     claims: tuple[JudgedClaim, ...]
+    steps: tuple[JudgedStep, ...] = ()
+    answer: str = ""
 
 
 def select_items_to_judge(
@@ -71,46 +76,75 @@ def select_items_to_judge(
         All claims, then all anchors, each in the order of the catalogue. An item does not depend on
         which other claims there are.
     """
-    items: dict[str, dict[str, JudgeItem]] = {}
+    items: dict[str, dict[tuple[str, str], JudgeItem]] = {}
     evidence: dict[str, tuple[str, ...]] = {}
-    for question, claims in answers:
+    for question, claims, steps, answer in answers:
         if question.id not in evidence:
             evidence[question.id] = collect_evidence(question, pages)
+        found = items.setdefault(question.id, {})
         open_claims = [claim for claim in claims if claim.verdict == "unjudged"]
         for claim in open_claims[:MAX_CLAIMS_PER_ANSWER]:
-            view = JudgeView(question.question, claim.text, evidence[question.id])
-            if view.is_within_limits:
-                item = JudgeItem("claim", question.id, view)
-                items.setdefault(question.id, {})[claim.text] = item
-    judged_questions = [question for question in questions if question.id in items]
-    claim_items = [item for question in judged_questions for item in items[question.id].values()]
-    other_facts = assign_other_facts(questions, pages) if judged_questions else {}
-    anchors = [
+            view = JudgeView(question.question, claim.shown, evidence[question.id])
+            found[claim.shown, ""] = JudgeItem("claim", question.id, view)
+        for step in steps:
+            if step.verdict == "unjudged":
+                fact = question.steps[step.number - 1].fact
+                view = JudgeView(question.question, fact, (answer,))
+                found[fact, answer] = JudgeItem("step", question.id, view)
+    judged_questions = [question for question in questions if items.get(question.id)]
+    asked = [item for question in judged_questions for item in items[question.id].values()]
+    anchors = list_anchors(judged_questions, questions, pages) if judged_questions else []
+    return [*(item for item in asked if item.view.is_within_limits), *anchors]
+
+
+def list_anchors(
+    tested: Sequence[Question], questions: Sequence[Question], pages: SourcePages | None
+) -> list[JudgeItem]:
+    """Lists the anchors of some questions of a catalogue."""
+    other_facts = assign_other_facts(questions, pages)
+    return [
         item
-        for question in judged_questions
+        for question in tested
         for item in _iter_anchors(question, other_facts, pages)
+        if item.view.is_within_limits
     ]
-    return [*claim_items, *(item for item in anchors if item.view.is_within_limits)]
 
 
 def _iter_anchors(
     question: Question, other_facts: Mapping[str, str], pages: SourcePages | None
 ) -> Iterator[JudgeItem]:
-    """Yields an anchor for each fact of the question, and one for a fact of another question.
+    """Yields an anchor for each fact of the question, and the wrong ones made from them.
 
     Source pages state the question's facts in other words. If there are any, a fact is therefore
     left out of its own evidence: finding the same sentence again would not test the judge.
     """
     all_evidence = collect_evidence(question, pages)
     has_pages = pages is not None and bool(pages.find_pages(question))
-    for fact in dict.fromkeys(step.fact for step in question.steps if step.fact):
+    facts = list_facts(question)
+    for fact in facts:
         evidence = (
             collect_evidence(question, pages, excluded_fact=fact) if has_pages else all_evidence
         )
         yield JudgeItem("own fact", question.id, JudgeView(question.question, fact, evidence))
-    if question.id in other_facts:
-        view = JudgeView(question.question, other_facts[question.id], all_evidence)
-        yield JudgeItem("other fact", question.id, view)
+    other_fact = other_facts.get(question.id)
+    wrong: list[tuple[ItemKind, str | None]] = [
+        ("other fact", other_fact),
+        ("negated", negate_fact(facts[0]) if facts else None),
+        ("reversed", reverse_question(question) or _find_first(map(reverse_fact, facts))),
+        (
+            "swapped",
+            _find_first(swap_term(fact, other_fact, all_evidence) for fact in facts)
+            if other_fact
+            else None,
+        ),
+    ]
+    for kind, claim in wrong:
+        if claim is not None:
+            yield JudgeItem(kind, question.id, JudgeView(question.question, claim, all_evidence))
+
+
+def _find_first(claims: Iterable[str | None]) -> str | None:
+    return next((claim for claim in claims if claim is not None), None)
 
 
 def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None) -> dict[str, str]:
@@ -128,7 +162,7 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
     Returns:
         Question id → fact; questions for which there is no such fact are left out.
     """
-    questions_by_id = {question.id: question for question in questions if _list_facts(question)}
+    questions_by_id = {question.id: question for question in questions if list_facts(question)}
     facts_by_question: dict[str, str] = {}
     for index, (name, others) in enumerate(iter_ring(questions_by_id, "synthlink")):
         question = questions_by_id[name]
@@ -142,7 +176,7 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
         for other in map(questions_by_id.__getitem__, others):
             if sources & {source.url or source.title for source in other.sources}:
                 continue
-            facts = _list_facts(other)
+            facts = list_facts(other)
             fact = facts[index % len(facts)]
             words = set(extract_content_words(fact))
             if len(words & evidence_words) < _MAX_SHARED_WORDS * len(words):
@@ -151,5 +185,8 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
     return facts_by_question
 
 
-def _list_facts(question: Question) -> list[str]:
-    return [step.fact for step in question.steps if step.fact]
+def list_facts(question: Question) -> list[str]:
+    """Returns the facts of the steps, or the sentences of the expected answer if there are none."""
+    facts = [step.fact for step in question.steps if step.fact]
+    facts = facts or [sentence.strip() for _, sentence in split_sentences(question.answer)]
+    return list(dict.fromkeys(facts))

@@ -23,7 +23,10 @@ from eval.model.usage import round_cost
 from eval.synthlink.answer_source import AnswerSource
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem
+from eval.synthlink.judges.nli_judge import NliJudge
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, VerdictLine
+from eval.synthlink.verdicts.score_update import hash_answer
+from kg.base.files import to_json_bytes, write_bytes_atomic
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -40,6 +43,7 @@ class JudgeOptions:
         answerers: for each file whose claims are judged, the model that answered. The first file is
             the one to be scored; the others are compared with it.
         limits: concurrency, maximum cost, and after how many errors to stop.
+        nli: folder of an NLI cross-encoder that judges instead of models; None for models.
         earlier_totals: usage and cost of the answers before judging; it counts towards
             ``limits.max_cost``.
     """
@@ -49,6 +53,7 @@ class JudgeOptions:
     repeats: int | None = None
     answerers: tuple[AnswerSource, ...] = (AnswerSource(),)
     limits: RunLimits = field(default_factory=RunLimits)
+    nli: Path | None = None
     earlier_totals: CallTotals | None = None
 
     def select_judges(self) -> JudgeSelection:
@@ -60,6 +65,8 @@ class JudgeOptions:
                 range.
             ModelAccessError: a name is not a known model, or its address or key is not set.
         """
+        if self.nli is not None:
+            return JudgeSelection((f"nli/{self.nli.resolve().name}",), same=False)
         first, *other_answerers = self.answerers
         selection = choose_judges(self.models, first.model, answered_by_model=first.by_model)
         check_panel(len(selection.models), self.votes_per_judge)
@@ -95,6 +102,11 @@ def collect_verdicts(items: Sequence[JudgeItem], folder: Path, options: JudgeOpt
         WriteError: the journal cannot be written, or another run is writing it.
         CostLimitError, TooManyErrorsError: a limit was reached first.
     """
+    if options.nli is not None:
+        judgement = NliJudge(options.nli).judge_items(items)
+        lines_of_judge = b"".join(to_json_bytes(line) + b"\n" for line in judgement.lines)
+        write_bytes_atomic(folder / JUDGED_FILE, lines_of_judge)
+        return judgement
     selection = options.select_judges()
     judge = ClaimJudge.open(options.client, selection.models, repeats=options.votes_per_judge)
     try:
@@ -147,6 +159,7 @@ async def _judge_item(item: JudgeItem, key: str, judge: ClaimJudge) -> VerdictLi
         planned=judge.planned_votes,
         votes=result.votes,
         lost=result.lost_votes,
+        answer_sha256=hash_answer(item.view.evidence[0]) if item.kind == "step" else "",
         latency_s=round(calls.latency_s, 4) if calls.calls else None,
         usage=round_cost(calls.sum_usage()),
     )

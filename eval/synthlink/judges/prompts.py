@@ -29,16 +29,18 @@ class ClaimReply(msgspec.Struct, frozen=True):
 
 CLAIM_PROMPT: Final = Prompt(
     name="synthlink_claim",
-    version=1,
+    version=2,
     system=f"""\
 You judge whether evidence bears a claim out. The claim is a sentence of somebody's answer to the \
 question in <question>; read "it", "they" and the like as what the question is about. The evidence \
-is in <evidence>, several pieces in no particular order. It is true, but not all there is.
+is in <evidence>, several pieces in no particular order. It is true, but not all there is. Text in \
+square brackets before the claim is no part of it: it only names what "it" or "which" means.
 
 supported: the evidence states the claim, or it follows from several pieces taken together. Other \
 words for the same thing, and numbers rounded fairly, are no hindrance.
 contradicted: the evidence makes the claim wrong: another person, place, number, date, order or \
-cause than it states, or the opposite.
+cause than it states, cause and effect exchanged, or the opposite; or the claim denies what the \
+evidence states.
 not_told: the evidence leaves it open. That is the right verdict too where you know the claim to \
 be true or false from elsewhere, where only a part of it is told, and where the claim is no \
 statement but a string of names or keywords.

@@ -7,14 +7,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from eval.stats.bootstrap import ClusterResamples, Floats, resample_blocks
+from eval.stats.bootstrap import ClusterResamples, Floats, resample_blocks, round_significant
 from eval.stats.estimates import Estimate, compute_ratios, estimate_column
 from eval.synthlink.metrics import METRICS, MetricName, Mode, QuestionScore
 
 # Reasons why a metric has no value.
 _UNJUDGED: Final[dict[MetricName, str]] = {
-    "rqs": "unjudged: no rule reads whether an answer states the facts of the steps",
-    "fcs": "unjudged: neither graph nor quotation decides any claim, and no model judged them",
+    "p_at_5": "unjudged: the predictions do not record which pages were opened",
+    "recall_at_5": "unjudged: the predictions do not record which pages were opened",
+    "rqs": "unjudged: nothing decides whether any answer states the facts of the steps",
+    "fcs": "unjudged: neither graph, facts nor pages decide any claim, and no judge did",
     "aggregate": "unjudged, because parts of it are",
 }
 _NOT_SPECIFIED: Final = "the specification does not define this metric"
@@ -28,7 +30,8 @@ def collect_metric_values(
     """Returns one value per question, nan for none, shape (questions,).
 
     Unjudged answers have no value. If no answer in the group has one for this reason, nothing was
-    measured: then the zeros of questions without an answer are left out too.
+    measured: then the zeros of questions without an answer are left out too. The aggregate has no
+    values if that of any answer is unjudged: a mean over the others could lie outside its bounds.
 
     Args:
         rows: the scores of all questions.
@@ -42,7 +45,9 @@ def collect_metric_values(
     )
     values = np.where(group, values, np.nan)
     is_answered = np.array([row.status == "answered" for row in rows])
-    if count_unjudged(rows, metric, group) and np.isnan(values[is_answered]).all():
+    if count_unjudged(rows, metric, group) and (
+        metric == "aggregate" or np.isnan(values[is_answered]).all()
+    ):
         return np.full(len(rows), np.nan)
     return values
 
@@ -55,6 +60,27 @@ def count_unjudged(rows: Sequence[QuestionScore], metric: MetricName, in_group: 
         for row, is_in_group in zip(rows, group, strict=True)
         if is_in_group
     )
+
+
+def compute_bounds(
+    rows: Sequence[QuestionScore], metric: MetricName, in_group: Any
+) -> tuple[float, float] | None:
+    """Computes the mean if everything unjudged were wrong, and if it were right.
+
+    Returns None if nothing that the metric depends on is unjudged.
+    """
+    pairs = []
+    is_open = False
+    for row, is_in_group in zip(rows, in_group, strict=True):
+        value = getattr(row.parts, metric)
+        bounds = row.parts.bounds.get(metric)
+        if is_in_group and (bounds is not None or value is not None):
+            pairs.append(bounds or (value, value))
+            is_open = is_open or bounds is not None
+    if not is_open:
+        return None
+    low, high = (sum(ends) / len(pairs) for ends in zip(*pairs, strict=True))
+    return round_significant(low), round_significant(high)
 
 
 def estimate_means(

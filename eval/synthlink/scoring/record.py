@@ -18,7 +18,7 @@ from eval.synthlink.metrics import AnswerStatus, MetricName, Mode, QuestionScore
 from eval.synthlink.predictions import RefusedRow
 from eval.synthlink.verdicts.record import JudgeReport
 
-SCHEMA: Final = "epoche.synthlink/2"
+SCHEMA: Final = "epoche.synthlink/3"
 
 UNUSABLE_STATUSES: Final[tuple[AnswerStatus, ...]] = ("missing", "refused")
 """Statuses of questions whose answer is missing or cannot be read."""
@@ -37,12 +37,19 @@ class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
     """Number of questions for which the metric is undefined or unjudged."""
     unjudged: int = 0
     """Number of questions for which the metric is unjudged."""
+    lowest: float | None = None
+    """The mean over all questions if all that is unjudged were wrong; null if nothing is."""
+    highest: float | None = None
+    """The mean over all questions if all that is unjudged were right; null if nothing is."""
     why: str = ""
     """Why ``value`` is null."""
 
     @classmethod
-    def from_estimate(cls, estimate: Estimate, unjudged: int) -> MeanScore:
-        """Returns the mean that was estimated, with the number of unjudged questions."""
+    def from_estimate(
+        cls, estimate: Estimate, unjudged: int, bounds: tuple[float, float] | None = None
+    ) -> MeanScore:
+        """Returns the mean that was estimated, with the number of unjudged questions and bounds."""
+        lowest, highest = bounds or (None, None)
         return cls(
             value=estimate.value,
             low=estimate.low,
@@ -51,6 +58,8 @@ class MeanScore(msgspec.Struct, frozen=True, kw_only=True):
             n=estimate.n,
             nulls=estimate.missing,
             unjudged=unjudged,
+            lowest=lowest,
+            highest=highest,
             why=estimate.why,
         )
 
@@ -92,8 +101,13 @@ class ModeScores(msgspec.Struct, frozen=True, kw_only=True):
     sweep: tuple[SweepPoint, ...] = ()
     claims: dict[str, int] = {}
     """Verdict → number of claims, over all answers; corrected mode only."""
-    unjudged_steps: int = 0
-    """Number of steps, over all answers, of which is not known whether they were taken."""
+    steps: dict[str, int] = {}
+    """Verdict → number of facts of steps, over all answers; corrected mode only."""
+
+    @property
+    def unjudged_steps(self) -> int:
+        """Number of facts of which is not known whether the answer states them."""
+        return self.steps.get("unjudged", 0)
 
 
 class SynthLinkReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from eval.synthlink.metrics import (
     AGGREGATE_WEIGHTS,
     METRICS,
     MODES,
+    STEP_VERDICTS,
     VERDICTS,
     AnswerScores,
     AnswerStatus,
@@ -45,6 +46,7 @@ from eval.synthlink.predictions import (
 from eval.synthlink.scoring.literal_scores import SpecReadings, score_literal
 from eval.synthlink.scoring.mean_scores import (
     collect_metric_values,
+    compute_bounds,
     count_unjudged,
     estimate_means,
 )
@@ -55,7 +57,11 @@ from eval.synthlink.scoring.record import (
     SweepPoint,
     SynthLinkReport,
 )
-from eval.synthlink.verdicts.judge_report import build_judge_report, list_judge_notes
+from eval.synthlink.verdicts.judge_report import (
+    build_judge_report,
+    list_judge_notes,
+    measure_anchors,
+)
 from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.console import StageCallback
 from kg.base.plain_text import join_list
@@ -121,6 +127,8 @@ def score_predictions(
     refused = {row.question_id for row in loaded.refused}
     guard = _open_guard(knowledge)
     source_pages = None if pages is None else SourcePages(pages)
+    # A judge that fails its anchors decides nothing.
+    is_used = judged is not None and measure_anchors(judged.lines).passed
     cluster_resamples = ClusterResamples(len(catalog.questions), resamples, seed)
     modes: dict[Mode, ModeScores] = {}
     for scored_mode in MODES:
@@ -139,7 +147,7 @@ def score_predictions(
                     source_pages,
                     thresholds,
                     readings,
-                    judged,
+                    judged if is_used else None,
                 )
                 rows.append(row)
             modes[scored_mode] = _build_mode_scores(
@@ -242,15 +250,17 @@ def _list_unjudged_notes(scores: ModeScores) -> Iterator[str]:
     """Yields notes on steps and claims that nothing could judge."""
     if scores.unjudged_steps:
         yield (
-            f"{scores.unjudged_steps} steps of answered questions are unjudged: no rule reads "
-            "whether an answer states their facts. Corrected RQS and aggregate leave these "
-            "answers out"
+            f"{scores.unjudged_steps} of {sum(scores.steps.values())} facts of steps are unjudged: "
+            "no rule is sure whether the answer states them, and no judge was asked or used. "
+            "Corrected RQS leaves them out, and gives its lowest and highest possible value; an "
+            "answer with such a fact has no aggregate, but bounds of it"
         )
     if n_unjudged := scores.claims["unjudged"]:
         yield (
             f"{n_unjudged} of {sum(scores.claims.values())} claims are unjudged, neither true nor "
-            "false: neither the graph nor a quotation of the evidence decides them, and no model "
-            "judged them (--judge-model). Corrected FCS leaves them out"
+            "false: neither graph, facts nor pages decide them for certain, and no judge was asked "
+            "or used (--judge-model, --nli). Corrected FCS leaves them out, and gives its lowest "
+            "and highest possible value"
         )
 
 
@@ -279,7 +289,7 @@ def _score_question(
     else:
         parts = score_corrected(prediction, question, guard, thresholds, pages)
         if judged is not None:
-            parts = apply_verdicts(parts, question, judged.lines_by_claim)
+            parts = apply_verdicts(parts, question, prediction.predicted_answer, judged)
     return QuestionScore(
         question_id=question.id,
         category=question.category,
@@ -292,6 +302,10 @@ def _round_scores(scores: AnswerScores) -> AnswerScores:
     values: dict[str, Any] = {name: getattr(scores, name) for name in METRICS}
     return msgspec.structs.replace(
         scores,
+        bounds={
+            name: (round_significant(low), round_significant(high))
+            for name, (low, high) in scores.bounds.items()
+        },
         **{
             name: None if value is None else round_significant(value)
             for name, value in values.items()
@@ -315,6 +329,7 @@ def _build_mode_scores(
         for name, in_group in groups.items()
     }
     verdicts = [claim.verdict for row in rows for claim in row.parts.claims]
+    step_verdicts = [step.verdict for row in rows for step in row.parts.steps]
     is_corrected = mode == "corrected"
     return ModeScores(
         overall=scores.pop(""),
@@ -322,7 +337,7 @@ def _build_mode_scores(
         questions=rows,
         sweep=tuple(_sweep_efficiency(rows, catalog, thresholds)) if is_corrected else (),
         claims={name: verdicts.count(name) for name in VERDICTS} if is_corrected else {},
-        unjudged_steps=sum(row.parts.unjudged_steps for row in rows),
+        steps={name: step_verdicts.count(name) for name in STEP_VERDICTS} if is_corrected else {},
     )
 
 
@@ -338,7 +353,11 @@ def _score_group(
     means: dict[MetricName, MeanScore] = {}
     answered_means: dict[MetricName, float | None] = {}
     for metric, estimate in estimate_means(rows, in_group, mode, resamples, confidence).items():
-        means[metric] = MeanScore.from_estimate(estimate, count_unjudged(rows, metric, in_group))
+        means[metric] = MeanScore.from_estimate(
+            estimate,
+            count_unjudged(rows, metric, in_group),
+            compute_bounds(rows, metric, in_group),
+        )
         values = collect_metric_values(rows, metric, in_group)
         answered_values = values[is_answered & ~np.isnan(values)]
         answered_means[metric] = (

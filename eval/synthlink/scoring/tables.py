@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from eval.synthlink.metrics import METRICS, VERDICTS, Mode
-from eval.synthlink.scoring.record import SynthLinkReport
+from eval.synthlink.metrics import METRICS, STEP_VERDICTS, VERDICTS, Mode
+from eval.synthlink.scoring.record import MeanScore, SynthLinkReport
+from eval.synthlink.verdicts.judge_report import describe_reliability
 
 Cell = str | int | float | None
 
@@ -30,8 +31,18 @@ def build_question_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                  "status": question.status}
                 | {metric: getattr(question.parts, metric) for metric in METRICS}
                 | {f"claims_{verdict}": verdicts.count(verdict) for verdict in VERDICTS}
-                | {"steps_unjudged": question.parts.unjudged_steps,
-                   "claims_judged": sum(claim.by == "judge" for claim in question.parts.claims)}
+                | {
+                    f"{metric}_{end}": question.parts.bounds.get(metric, (None, None))[place]
+                    for metric in METRICS
+                    for place, end in enumerate(("lowest", "highest"))
+                }
+                | {
+                    f"steps_{verdict}": sum(
+                        step.verdict == verdict for step in question.parts.steps
+                    )
+                    for verdict in STEP_VERDICTS
+                }
+                | {"claims_judged": sum(claim.by == "judge" for claim in question.parts.claims)}
             )  # fmt: skip
     return rows
 
@@ -54,6 +65,8 @@ def build_category_rows(report: SynthLinkReport) -> list[dict[str, Cell]]:
                     metric: mean.value,
                     f"{metric}_low": mean.low,
                     f"{metric}_high": mean.high,
+                    f"{metric}_lowest": mean.lowest,
+                    f"{metric}_highest": mean.highest,
                 }
             rows.append(row)
     return rows
@@ -76,6 +89,7 @@ def render_headlines(report: SynthLinkReport) -> list[str]:
         f"SynthLink, {report.n_answered} of {report.n_questions} questions answered "
         f"(coverage {report.coverage:.3f}){abstentions}; a question without an answer counts as 0",
         *(_render_mode_line(report, mode) for mode in report.modes),
+        *([describe_reliability(report.judge.reliability)] if report.judge is not None else []),
     ]
 
 
@@ -83,10 +97,20 @@ def _render_mode_line(report: SynthLinkReport, mode: Mode) -> str:
     means = report.modes[mode].overall.measures
     aggregate = means["aggregate"]
     parts = ", ".join(
-        f"{name} {'none' if mean.value is None else format(mean.value, '.3f')}"
+        f"{name} {'none' if mean.value is None else format(mean.value, '.3f')}{_bounds(mean)}"
         for name, mean in means.items()
         if name != "aggregate"
     )
     if aggregate.value is None or aggregate.low is None or aggregate.high is None:
-        return f"{mode}: no aggregate ({parts})"
-    return f"{mode}: {aggregate.value:.3f} [{aggregate.low:.3f}, {aggregate.high:.3f}] ({parts})"
+        return f"{mode}: no aggregate{_bounds(aggregate)} ({parts})"
+    return (
+        f"{mode}: {aggregate.value:.3f} [{aggregate.low:.3f}, {aggregate.high:.3f}]"
+        f"{_bounds(aggregate)} ({parts})"
+    )
+
+
+def _bounds(mean: MeanScore) -> str:
+    """Renders the bounds of a mean of which a part is unjudged."""
+    if mean.lowest is None or mean.highest is None:
+        return ""
+    return f" (possible: {mean.lowest:.3f} to {mean.highest:.3f})"

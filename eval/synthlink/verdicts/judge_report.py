@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import fsum
 from typing import Final
 
 from eval.judges.agreement import measure_vote_agreement
-from eval.judges.rates import compute_rate
+from eval.judges.rates import Rate, compute_rate
 from eval.model.usage import Usage, round_cost
 from eval.stats.bootstrap import round_significant
 from eval.synthlink.metrics import QuestionScore
-from eval.synthlink.verdicts.record import ItemKind, Judgement, JudgeReport, VerdictLine
+from eval.synthlink.verdicts.record import (
+    ANCHOR_KINDS,
+    ItemKind,
+    Judgement,
+    JudgeReliability,
+    JudgeReport,
+    VerdictLine,
+)
 
-_MAX_ERROR_RATE: Final = 0.2
-"""Error rate on anchors at which a judge counts as unreliable."""
+MAX_ERROR_RATE: Final = 0.2
+"""Error rate on anchors of one kind from which on a judge fails."""
 
 
 def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> JudgeReport:
@@ -32,13 +39,10 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
         if claim.verdict == "unjudged" or claim.by == "judge"
     ]
     lines_by_claim = {
-        key: judgement.lines_by_claim.get((key[0], key[1].text)) for key in open_claims
+        key: judgement.lines_by_claim.get((key[0], key[1].shown)) for key in open_claims
     }
     judged_lines = [line for line in lines_by_claim.values() if line is not None]
     n_decided = sum(claim.by == "judge" for _, claim in open_claims)
-    own_fact_verdicts, other_fact_verdicts = (
-        _get_anchor_verdicts(judgement, kind) for kind in ("own fact", "other fact")
-    )
     unanimous = measure_vote_agreement([line.votes[: line.planned] for line in judged_lines]).agreed
     lost_counts = Counter(vote.kind for line in judgement.lines for vote in line.lost)
     return JudgeReport(
@@ -51,9 +55,7 @@ def build_judge_report(judgement: Judgement, rows: Sequence[QuestionScore]) -> J
         split=sum(line.split for line in judged_lines),
         lost=sum(not line.has_outcome for line in judged_lines),
         unanimous=None if unanimous is None else round_significant(unanimous),
-        own_facts=compute_rate(own_fact_verdicts, "supported"),
-        other_facts=compute_rate(other_fact_verdicts, "not_told"),
-        other_supported=compute_rate(other_fact_verdicts, "supported"),
+        reliability=measure_anchors(judgement.lines),
         lost_votes=dict(sorted(lost_counts.items())),
         usage=_sum_usage(judgement.lines),
     )
@@ -63,17 +65,15 @@ def list_judge_notes(report: JudgeReport) -> Iterator[str]:
     """Yields the notes that must accompany scores that use a judge's verdicts."""
     models = ", ".join(report.models)
     yield (
-        f"{models} judged {report.decided} of {report.open} claims that graph and quotation left "
-        "open"
+        f"{models} judged {report.decided} of {report.open} claims that graph, facts and pages "
+        "left open"
     )
-    for text, rate in (
-        ("called {} of {} facts of the questions themselves supported", report.own_facts),
-        ("called {} of {} facts of other questions supported", report.other_supported),
-    ):
-        if rate.value is not None:
-            yield f"the judge {text.format(round(rate.value * rate.n), rate.n)}"
-    if is_unreliable(report):
-        yield "the judge errs often on these known facts, so its verdicts are unreliable"
+    yield describe_reliability(report.reliability)
+    if not report.reliability.passed:
+        yield (
+            "the judge failed its anchors, so none of its verdicts is used: what it was asked is "
+            "unjudged"
+        )
     if report.same:
         yield "the judge is a model that answered, and models favour their own answers"
     if report.split:
@@ -87,15 +87,64 @@ def list_judge_notes(report: JudgeReport) -> Iterator[str]:
         yield f"votes of the judge that were lost: {lost_counts}"
 
 
-def is_unreliable(report: JudgeReport) -> bool:
-    """Returns whether a judge errs on a fifth of the anchors of one kind, or on more.
+def describe_reliability(reliability: JudgeReliability) -> str:
+    """Describes the error rates of a judge in one clause."""
+    return (
+        "the judge's errors on known claims: "
+        f"{_format_rate(reliability.false_acceptance)} of wrong claims called supported, "
+        f"{_format_rate(reliability.false_rejection)} of true ones not"
+    )
 
-    An error is a question's own fact that is not judged supported, or another question's fact that
-    is. Both are easy cases: on claims that are nearly right, the judge will err more often.
+
+def _format_rate(rate: Rate) -> str:
+    if rate.value is None or rate.low is None or rate.high is None:
+        return "none known"
+    return f"{rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}] (n = {rate.n})"
+
+
+def measure_anchors(lines: Sequence[VerdictLine]) -> JudgeReliability:
+    """Measures the errors of a judge on its anchors.
+
+    A judge passes if it errs on less than a fifth of each kind of anchor, and was asked about true
+    and wrong ones. Anchors are easy: on other claims the judge will err more often.
     """
-    own_supported, other_supported = report.own_facts.value, report.other_supported.value
-    return (own_supported is not None and own_supported <= 1 - _MAX_ERROR_RATE) or (
-        other_supported is not None and other_supported >= _MAX_ERROR_RATE
+    return measure_errors(
+        {kind: _get_anchor_verdicts(lines, kind) for kind in ANCHOR_KINDS},
+        true_kinds=("own fact",),
+    )
+
+
+def measure_errors(
+    verdicts: Mapping[str, Sequence[str | None]], true_kinds: Collection[str]
+) -> JudgeReliability:
+    """Measures the errors of a judge on claims whose right verdict is known.
+
+    Args:
+        verdicts: kind of claim → the verdict on each; ``split`` without a majority, None if lost.
+        true_kinds: kinds of claims that are true; all others are wrong.
+    """
+    judged = {kind: found for kind, found in verdicts.items() if found}
+    rates = {kind: compute_rate(found, "supported") for kind, found in judged.items()}
+    true, wrong = (
+        [
+            None if verdict is None else verdict == "supported"
+            for kind, found in judged.items()
+            if (kind in true_kinds) == is_true
+            for verdict in found
+        ]
+        for is_true in (True, False)
+    )
+    rejection, acceptance = compute_rate(true, expected=False), compute_rate(wrong, expected=True)
+    errors = [
+        1 - rate.value if kind in true_kinds else rate.value
+        for kind, rate in rates.items()
+        if rate.value is not None
+    ]
+    return JudgeReliability(
+        false_acceptance=acceptance,
+        false_rejection=rejection,
+        supported=rates,
+        passed=bool(rejection.n and acceptance.n) and max(errors) < MAX_ERROR_RATE,
     )
 
 
@@ -103,12 +152,10 @@ def _format_claims(count: int) -> str:
     return f"{count} {'claim' if count == 1 else 'claims'}"
 
 
-def _get_anchor_verdicts(judgement: Judgement, kind: ItemKind) -> list[str | None]:
+def _get_anchor_verdicts(lines: Sequence[VerdictLine], kind: ItemKind) -> list[str | None]:
     """Returns the verdict on each anchor of a kind: ``split`` without a majority, None if lost."""
     return [
-        line.verdict or ("split" if line.split else None)
-        for line in judgement.lines
-        if line.kind == kind
+        line.verdict or ("split" if line.split else None) for line in lines if line.kind == kind
     ]
 
 

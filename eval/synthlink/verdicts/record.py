@@ -18,9 +18,17 @@ JUDGED_FILE: Final = "synthlink_judged.jsonl"
 Finding = Literal["supported", "contradicted", "not_told"]
 """A judge's verdict on a claim; ``not_told`` means that the evidence leaves the claim open."""
 
-ItemKind = Literal["claim", "own fact", "other fact"]
-"""``own fact`` and ``other fact`` are anchors: a fact of the question itself, and a fact of another
-question."""
+ItemKind = Literal[
+    "claim", "step", "own fact", "other fact", "negated", "reversed", "swapped",
+    "true pair", "wrong pair",
+]  # fmt: skip
+"""``claim``: is a claim of an answer told by the evidence? ``step``: is the fact of a step told by
+an answer? The others are anchors, whose right verdict is known: a fact of the question itself, one
+of another question, and a fact that is denied, that has its two sides exchanged, or that has a name
+or number of another question. Pairs have human labels, and only calibrate a judge."""
+WRONG_KINDS: Final[tuple[ItemKind, ...]] = ("other fact", "negated", "reversed", "swapped")
+"""Anchors that must not be called supported."""
+ANCHOR_KINDS: Final[tuple[ItemKind, ...]] = ("own fact", *WRONG_KINDS)
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +48,8 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
     votes: tuple[Finding | None, ...]
     """The votes in order; null for a lost vote."""
     lost: tuple[LostVote, ...] = ()
+    answer_sha256: str = ""
+    """Of a step: SHA-256 of the answer; otherwise empty."""
     latency_s: float | None = None
     usage: Usage | None = None
 
@@ -78,6 +88,31 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """(Question id, claim) → the line with its verdict; without anchors."""
         return {(line.question_id, line.claim): line for line in self.lines if line.kind == "claim"}
 
+    @cached_property
+    def lines_by_step(self) -> dict[tuple[str, str, str], VerdictLine]:
+        """(Question id, fact, SHA-256 of the answer) → the line with its verdict."""
+        return {
+            (line.question_id, line.claim, line.answer_sha256): line
+            for line in self.lines
+            if line.kind == "step"
+        }
+
+
+class JudgeReliability(msgspec.Struct, frozen=True, kw_only=True):
+    """The errors of a judge on claims whose right verdict is known, with Wilson's 95 % intervals.
+
+    Attributes:
+        false_acceptance: share of wrong claims that it called supported.
+        false_rejection: share of true claims that it did not call supported.
+        supported: kind of claim → share that it called supported.
+        passed: whether its verdicts may be used.
+    """
+
+    false_acceptance: Rate
+    false_rejection: Rate
+    supported: dict[str, Rate]
+    passed: bool
+
 
 class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     """The judges of one file of predictions, their verdicts, and how reliable these are.
@@ -94,9 +129,8 @@ class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
             unjudged.
         unanimous: share of claims with identical votes, among those with all planned votes; null
             for one vote per claim, and for no claims.
-        own_facts: share of the questions' own facts that were judged supported.
-        other_facts: share of other questions' facts that were judged ``not_told``.
-        other_supported: share of other questions' facts that were judged supported.
+        reliability: how often the judge was wrong on anchors. If it is too often, none of its
+            verdicts is used, and ``decided`` is 0.
         lost_votes: kind of failure → number of lost votes, including those on anchors.
         usage: usage of all votes, including those on anchors; null if no model was called.
     """
@@ -110,8 +144,6 @@ class JudgeReport(msgspec.Struct, frozen=True, kw_only=True):
     split: int
     lost: int
     unanimous: float | None
-    own_facts: Rate
-    other_facts: Rate
-    other_supported: Rate
+    reliability: JudgeReliability
     lost_votes: dict[str, int] = {}
     usage: Usage | None = None

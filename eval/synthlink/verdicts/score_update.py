@@ -2,44 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import msgspec
 
-from eval.synthlink.corrected.answer_scores import set_claims
+from eval.synthlink.corrected.answer_scores import set_verdicts
 from eval.synthlink.items import Question
-from eval.synthlink.metrics import AnswerScores, ClaimVerdict, JudgedClaim
-from eval.synthlink.verdicts.record import Finding, VerdictLine
+from eval.synthlink.metrics import (
+    AnswerScores,
+    ClaimVerdict,
+    JudgedClaim,
+    JudgedStep,
+    StepVerdict,
+)
+from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
+from kg.base.files import sha256_bytes
 
 # The judge's words for a verdict → those of the scores.
 VERDICT_BY_FINDING: dict[Finding, ClaimVerdict] = {
-    "supported": "licensed",
+    "supported": "supported",
     "contradicted": "contradicted",
-    "not_told": "unknown",
+    "not_told": "not_found",
+}
+
+
+_STEP_VERDICT_BY_FINDING: dict[Finding, StepVerdict] = {
+    "supported": "stated",
+    "contradicted": "contradicted",
+    "not_told": "missing",
 }
 
 
 def apply_verdicts(
-    scores: AnswerScores, question: Question, lines: Mapping[tuple[str, str], VerdictLine]
+    scores: AnswerScores, question: Question, answer: str, judgement: Judgement
 ) -> AnswerScores:
-    """Applies a judge's verdicts to the unjudged claims.
+    """Applies a judge's verdicts to the unjudged claims and steps.
 
-    Claims decided by graph or quotation are unchanged. A claim without a verdict from the judge
-    stays unjudged.
+    What is decided without a judge is unchanged. What has no verdict from the judge stays unjudged.
 
     Args:
         scores: scores of the answer without a judge.
         question: the question answered.
-        lines: (question id, claim) → the judge's line on it.
+        answer: the answer.
+        judgement: the judge's verdicts.
     """
     claims = tuple(
-        _apply_line(claim, lines.get((question.id, claim.text))) for claim in scores.claims
+        _apply_to_claim(claim, judgement.lines_by_claim.get((question.id, claim.shown)))
+        for claim in scores.claims
     )
-    return set_claims(scores, question, claims)
+    sha256 = hash_answer(answer)
+    steps = tuple(
+        _apply_to_step(
+            step,
+            judgement.lines_by_step.get(
+                (question.id, question.steps[step.number - 1].fact, sha256)
+            ),
+        )
+        for step in scores.steps
+    )
+    return set_verdicts(scores, question, claims, steps)
 
 
-def _apply_line(claim: JudgedClaim, line: VerdictLine | None) -> JudgedClaim:
+def hash_answer(answer: str) -> str:
+    """Returns the hash by which a verdict on a step names the answer."""
+    return sha256_bytes(answer.encode())
+
+
+def _apply_to_claim(claim: JudgedClaim, line: VerdictLine | None) -> JudgedClaim:
     """Returns a claim with the judge's verdict, if the judge has one and nothing else decided."""
     if claim.verdict != "unjudged" or line is None or not line.has_outcome:
         return claim
     # A line with an outcome but no verdict is a split vote.
-    verdict = "unknown" if line.verdict is None else VERDICT_BY_FINDING[line.verdict]
-    return JudgedClaim(claim.text, verdict, "judge")
+    verdict = "not_found" if line.verdict is None else VERDICT_BY_FINDING[line.verdict]
+    return msgspec.structs.replace(claim, verdict=verdict, by="judge")
+
+
+def _apply_to_step(step: JudgedStep, line: VerdictLine | None) -> JudgedStep:
+    if step.verdict != "unjudged" or line is None or not line.has_outcome:
+        return step
+    verdict = "missing" if line.verdict is None else _STEP_VERDICT_BY_FINDING[line.verdict]
+    return JudgedStep(step.number, verdict, "judge")

@@ -60,13 +60,13 @@ def test_pages_are_found_for_every_shipped_source() -> None:
 @pytest.mark.parametrize(
     ("claim", "verdict", "by"),
     [
-        ("Barges carry coal, ore and oil from Rotterdam to Basel.", "licensed", "pages"),
-        ("barges carry coal ore and oil from Rotterdam to Basel", "licensed", "pages"),
+        ("Barges carry coal, ore and oil from Rotterdam to Basel.", "supported", "pages"),
+        ("barges carry coal ore and oil from Rotterdam to Basel", "supported", "pages"),
         ("Barges carry coal and oil to Basel.", "unjudged", "nothing"),
-        ("Barges never carry coal, ore and oil from Rotterdam to Basel.", "unjudged", "nothing"),
+        ("Barges never carry coal, ore and oil from Rotterdam to Basel.", "contradicted", "pages"),
         ("Ferries cross it.", "unjudged", "nothing"),
-        ("Tulla began in 1817.", "licensed", "facts"),
-        ("Tulla began in 1819.", "unjudged", "nothing"),
+        ("Tulla began in 1817.", "supported", "facts"),
+        ("Tulla began in 1819.", "contradicted", "facts"),
     ],
 )
 def test_pages_license_their_own_sentences(claim: str, verdict: str, by: str) -> None:
@@ -74,9 +74,9 @@ def test_pages_license_their_own_sentences(claim: str, verdict: str, by: str) ->
     assert [(judged.verdict, judged.by) for judged in claims] == [(verdict, by)]
 
 
-def test_claims_are_unjudged_without_pages() -> None:
+def test_without_pages_their_claims_are_not_found() -> None:
     claim = "Barges carry coal, ore and oil from Rotterdam to Basel."
-    assert [item.by for item in judge_claims(claim, QUESTION, None)] == ["nothing"]
+    assert [item.verdict for item in judge_claims(claim, QUESTION, None)] == ["not_found"]
     assert set(collect_sentences(QUESTION).values()) == {"facts"}
     assert set(collect_sentences(QUESTION, SourcePages(CORPUS)).values()) == {"facts", "pages"}
 
@@ -93,10 +93,10 @@ def test_shipped_pages_license_their_sentences_for_their_questions_only() -> Non
     questions = QUESTIONS[::7]
     for question, other in zip(questions, questions[1:] + questions[:1], strict=True):
         sentences = list_page_sentences(question)
-        for asked, expected in ((question, {"licensed"}), (other, {"unjudged"})):
+        for asked, expected in ((question, {"supported"}), (other, {"unjudged", "not_found"})):
             claims = judge_claims(" ".join(sentences), asked, None, shipped_pages())
             assert len(claims) > len(sentences) / 2
-            assert {claim.verdict for claim in claims} == expected
+            assert {claim.verdict for claim in claims} <= expected
 
 
 def test_notes_name_the_evidence_for_claims() -> None:

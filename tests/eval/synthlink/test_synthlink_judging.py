@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from synthlink_judge_parts import QUESTION_IDS, TOPICS
+from synthlink_judge_parts import QUESTION_IDS, TOPICS, make_anchor_lines
 
 from eval.synthlink.answer_source import AnswerSource, find_source
 from eval.synthlink.catalog import Catalog, read_catalog
-from eval.synthlink.corrected.answer_scores import set_claims
+from eval.synthlink.corrected.answer_scores import set_verdicts
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.judges.claim_judge import is_split
@@ -25,7 +25,7 @@ from eval.synthlink.judges.prompts import CLAIM_PROMPT
 from eval.synthlink.metrics import JudgedClaim
 from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
-from eval.synthlink.verdicts.score_update import apply_verdicts
+from eval.synthlink.verdicts.score_update import apply_verdicts, hash_answer
 from kg.base.errors import RecordError
 from kg.words.normaliser import extract_content_words
 from retrieval.corpus import read_corpus
@@ -109,8 +109,8 @@ def make_unjudged_claim(text: str) -> JudgedClaim:
 
 def test_decided_claims_are_not_judged(catalog: Catalog, pages: SourcePages) -> None:
     claims = (
-        JudgedClaim("The graph knows of Alcor1 and of a lake.", "licensed", "graph"),
-        JudgedClaim("The facts tell of Voss1 and of a lake.", "licensed", "facts"),
+        JudgedClaim("The graph knows of Alcor1 and of a lake.", "supported", "graph"),
+        JudgedClaim("The facts tell of Voss1 and of a lake.", "supported", "facts"),
         make_unjudged_claim("Nobody can tell what became of the lens at last."),
     )
     items = select_items_to_judge(
@@ -120,15 +120,18 @@ def test_decided_claims_are_not_judged(catalog: Catalog, pages: SourcePages) -> 
     assert judged_texts == [claims[2].text]
 
 
-def test_anchors_are_own_facts_and_a_foreign_one(catalog: Catalog, pages: SourcePages) -> None:
+def test_anchors_are_own_facts_and_wrong_claims(catalog: Catalog, pages: SourcePages) -> None:
     rows = [
         make_answer_claims(catalog, position, make_unjudged_claim(TOPICS[position].paraphrase))
         for position in (0, 3)
     ]
     items = select_items_to_judge(rows, catalog.questions, pages)
-    # The anchors of a question are two of its own facts and one fact of another question.
-    anchor_kinds = ["own fact", "own fact", "other fact"]
+    anchor_kinds = ["own fact", "own fact", "other fact", "negated", "reversed", "swapped"]
     assert [item.kind for item in items] == ["claim"] * 2 + anchor_kinds * 2
+    claims = {item.kind: item.view.claim for item in items if item.question_id == "STE-01"}
+    assert claims["negated"] == "It is not true that Tailor Fenn4 had a workshop in Pell4."
+    assert claims["reversed"] == "Pell4 had a workshop in Tailor Fenn4."
+    assert claims["swapped"].startswith("Tailor ")
     for item in items[2:]:
         topic = TOPICS[QUESTION_IDS.index(item.question_id)]
         evidence_text = " ".join(item.view.evidence)
@@ -227,6 +230,7 @@ def make_verdict_line(
 def test_verdicts_change_only_unjudged_claims(workspace: Path, catalog: Catalog) -> None:
     report_without_judge = score_predictions(workspace / "predictions.json", catalog)
     lines = (
+        *make_anchor_lines(),
         make_verdict_line(0, "supported"),
         make_verdict_line(1, "contradicted"),
         make_verdict_line(2, "not_told"),
@@ -238,7 +242,7 @@ def test_verdicts_change_only_unjudged_claims(workspace: Path, catalog: Catalog)
     assert report == score_predictions(workspace / "predictions.json", catalog, judged=judgement)
     before = report_without_judge.modes["corrected"].questions
     after = report.modes["corrected"].questions
-    expected = ["licensed", "contradicted", "unknown", "unknown"]
+    expected = ["supported", "contradicted", "not_found", "not_found"]
     for position, (row_before, row_after) in enumerate(zip(before, after, strict=True)):
         (old_claim,), (new_claim,) = row_before.parts.claims, row_after.parts.claims
         if position < 4:
@@ -246,9 +250,8 @@ def test_verdicts_change_only_unjudged_claims(workspace: Path, catalog: Catalog)
             assert old_claim.verdict == "unjudged"
             assert new_claim == JudgedClaim(old_claim.text, verdict, "judge")  # type: ignore[arg-type]
             assert row_before.parts.fcs is None
-            assert row_after.parts.fcs == float(verdict == "licensed")
-            assert row_after.parts.unjudged == ("rqs", "aggregate"), "no judge reads the steps"
-            for name in ("f1", "rqs", "p_at_5", "ie", "aggregate", "unjudged_steps"):
+            assert row_after.parts.fcs == float(verdict == "supported")
+            for name in ("f1", "rqs", "p_at_5", "ie", "steps"):
                 assert getattr(row_after.parts, name) == getattr(row_before.parts, name)
         else:
             assert row_after == row_before, "without a verdict, it stays unjudged"
@@ -272,7 +275,41 @@ def test_judge_never_overrules_the_graph(catalog: Catalog, workspace: Path) -> N
         .questions[0]
         .parts
     )
-    graph_claims = tuple(JudgedClaim(claim.text, "licensed", "graph") for claim in parts.claims)
-    graph_parts = set_claims(parts, question, graph_claims)
-    verdicts = {(question.id, TOPICS[0].paraphrase): make_verdict_line(0, "contradicted")}
-    assert apply_verdicts(graph_parts, question, verdicts) == graph_parts
+    graph_claims = tuple(JudgedClaim(claim.text, "supported", "graph") for claim in parts.claims)
+    graph_parts = set_verdicts(parts, question, graph_claims, parts.steps)
+    lines = (make_verdict_line(0, "contradicted"),)
+    judgement = Judgement(models=("m",), same=False, planned=2, params={}, lines=lines)
+    answer = TOPICS[0].paraphrase
+    assert apply_verdicts(graph_parts, question, answer, judgement) == graph_parts
+
+
+def test_judge_that_fails_its_anchors_decides_nothing(catalog: Catalog, workspace: Path) -> None:
+    predictions = workspace / "predictions.json"
+    without = score_predictions(predictions, catalog).modes
+    lines = (*make_anchor_lines(passed=False), make_verdict_line(0, "supported"))
+    judgement = Judgement(models=("m",), same=False, planned=2, params={}, lines=lines)
+    report = score_predictions(predictions, catalog, judged=judgement)
+    assert report.modes == without
+    assert report.judge is not None
+    assert (report.judge.decided, report.judge.reliability.passed) == (0, False)
+    assert any("failed its anchors" in note for note in report.notes)
+    no_anchors = replace(judgement, lines=lines[2:])
+    assert score_predictions(predictions, catalog, judged=no_anchors).modes == without, (
+        "nothing is known of a judge without anchors"
+    )
+
+
+def test_judge_reads_the_steps_of_each_answer(catalog: Catalog, workspace: Path) -> None:
+    rows = score_predictions(workspace / "predictions.json", catalog).modes["corrected"].questions
+    question, parts = catalog.questions[0], rows[0].parts
+    step = parts.steps[1]
+    assert step.verdict == "unjudged"
+    line = VerdictLine(
+        key="0" * 64, kind="step", question_id=question.id, claim=TOPICS[0].facts[1],
+        verdict="supported", planned=2, votes=("supported",) * 2,
+        answer_sha256=hash_answer(TOPICS[0].paraphrase),
+    )  # fmt: skip
+    judgement = Judgement(models=("m",), same=False, planned=2, params={}, lines=(line,))
+    judged = apply_verdicts(parts, question, TOPICS[0].paraphrase, judgement)
+    assert (judged.steps[1].verdict, judged.steps[1].by) == ("stated", "judge")
+    assert apply_verdicts(parts, question, "Another answer.", judgement).steps == parts.steps

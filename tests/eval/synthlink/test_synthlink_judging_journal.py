@@ -22,7 +22,7 @@ from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.judges.judge_items import JudgeItem
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
-from eval.synthlink.verdicts.judge_report import build_judge_report, is_unreliable
+from eval.synthlink.verdicts.judge_report import build_judge_report
 from eval.synthlink.verdicts.record import JUDGED_FILE
 from kg.base.errors import (
     CostLimitError,
@@ -141,7 +141,7 @@ def test_nothing_to_judge_is_not_a_failure(
     assert not scripted_server.requests
     report = build_judge_report(judgement, ())
     assert (report.open, report.decided, report.usage) == (0, 0, None)
-    assert not is_unreliable(report)
+    assert not report.reliability.passed, "nothing is known of it"
 
 
 # --- limits -----------------------------------------------------------------------------------

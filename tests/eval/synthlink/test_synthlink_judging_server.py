@@ -46,8 +46,13 @@ def test_good_judge_passes_the_anchors(
         "claim": ["supported"] * 6,
         "own fact": ["supported"] * 12,
         "other fact": ["not_told"] * 6,
+        "negated": ["contradicted"] * 6,
+        "reversed": ["contradicted"] * 6,
+        "swapped": ["not_told"] * 6,
     }
-    assert len(scripted_server.requests) == 48, "two votes per item and no deciding vote"
+    assert len(scripted_server.requests) == 2 * len(all_judge_items), (
+        "two votes per item and no deciding vote"
+    )
     assert [line.claim for line in judgement.lines] == [item.view.claim for item in all_judge_items]
     journal_lines = (tmp_path / JUDGED_FILE).read_bytes().splitlines()
     assert [msgspec.json.decode(line, type=VerdictLine) for line in journal_lines] == list(
@@ -63,7 +68,7 @@ def test_good_judge_passes_the_anchors(
         assert not any(id_ in request.prompt for id_ in QUESTION_IDS)
         assert "iterations" not in request.prompt
     prompts = {request.prompt for request in scripted_server.requests}
-    assert len(prompts) == 48, "every vote has its own prompt"
+    assert len(prompts) == len(scripted_server.requests), "every vote has its own prompt"
     params = json.dumps(judgement.params)
     assert scripted_server.api_key not in params
     assert str(tmp_path) not in params

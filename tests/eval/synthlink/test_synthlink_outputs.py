@@ -223,7 +223,7 @@ def test_user_pages_are_evidence(tmp_path: Path) -> None:
     for pages in (NO_RESOURCE, str(corpus)):
         report = write_scores(make_options(tmp_path, rows, pages=pages)).report
         verdicts.append(report.modes["corrected"].questions[0].parts.claims[0].verdict)
-    assert verdicts == ["unjudged", "licensed"]
+    assert verdicts == ["unjudged", "supported"]
     manifest = read_manifest(tmp_path / "results")
     assert (manifest.pages, manifest.pages_sha256) == (
         "../corpus/pages.jsonl",
@@ -432,5 +432,5 @@ def test_record_matches_its_types(tmp_path: Path) -> None:
     options = make_options(tmp_path)
     scores = write_scores(options)
     raw = (options.output_dir / "synthlink_scores.json").read_bytes()
-    assert msgspec.json.decode(raw)["report"]["schema"] == "epoche.synthlink/2"
+    assert msgspec.json.decode(raw)["report"]["schema"] == "epoche.synthlink/3"
     assert msgspec.json.decode(raw, type=type(scores)) == scores

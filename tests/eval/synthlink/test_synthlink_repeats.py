@@ -50,7 +50,8 @@ class Varying:
         texts = {1: f"Goldmark: the founder, Mira Voss{number}, came from Tarn{number}."}
         text = texts.get(count, f"Repeat {count} names the town of Nowhere.")
         page = CitedPage(f"https://example.org/observatory/{number}", "a page")
-        return Trail(answer=text, docs=(page,), rounds=(Round(found=(page,), answer=text),))
+        steps = (Round(found=(page,), read=(page,), answer=text),)
+        return Trail(answer=text, docs=(page,), rounds=steps)
 '''
 
 
@@ -140,7 +141,9 @@ def test_scores_are_means_over_all_repeats(workspace: Path, tmp_path: Path) -> N
             for number, question in enumerate(combined.questions):
                 values = [getattr(rows[number].parts, metric) for rows in rows_by_repeat]
                 defined = [value for value in values if value is not None]
-                if metric in question.unjudged:
+                if metric == "aggregate" and question.means[metric] is None:
+                    defined = []  # one answer that is not judged leaves no mean
+                elif metric in question.unjudged:
                     # No answer is judged, so the zero of a failed repeat is not measured either.
                     assert {
                         rows[number].status

@@ -118,7 +118,13 @@ def test_published_catalogue_is_scored(working_folder: Path, published_data: Pat
             "question_id": question.id,
             "predicted_answer": question.answer,
             "retrieved_docs": [source.title for source in question.sources],
-            "iterations": [{"answers": [question.answer], "docs": []}],
+            "iterations": [
+                {
+                    "answers": [question.answer],
+                    "docs": [],
+                    "opened": [source.title for source in question.sources],
+                }
+            ],
         }
         for question in catalog.questions
     ]

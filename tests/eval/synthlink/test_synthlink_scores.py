@@ -159,7 +159,9 @@ def test_tables_have_one_row_per_question_and_category() -> None:
     assert rows[5]["aggregate"] == 0
     parts = report.modes["corrected"].questions[0].parts
     assert rows[0]["f1"] == parts.f1
-    assert rows[0]["claims_licensed"] == sum(claim.verdict == "licensed" for claim in parts.claims)
+    assert rows[0]["claims_supported"] == sum(
+        claim.verdict == "supported" for claim in parts.claims
+    )
     category_rows = build_category_rows(report)
     assert len(category_rows) == 2 * 7
     assert [row["category"] for row in category_rows[:7]] == [

@@ -16,7 +16,7 @@ import pytest
 from eval.synthlink.agents.extractive import Extractive
 from eval.synthlink.agents.graph_walk import GraphWalk
 from eval.synthlink.agents.library import CorpusLibrary
-from eval.synthlink.agents.trail import Agent, Trail
+from eval.synthlink.agents.trail import Agent, Round, Trail
 from eval.synthlink.agents.walker.fact_map import FactMap
 from eval.synthlink.agents.walker.sentence_writer import SentenceWriter
 from eval.synthlink.catalog import read_catalog
@@ -58,8 +58,13 @@ def make_connected_fact_trails() -> list[Trail]:
         links = [link.text for search_round in trail.rounds for link in search_round.links]
         if trail.answer:
             connected_claims = _find_connected_facts(facts, claims_by_text[links[-1]].subj)
+            opened = tuple(page for search_round in trail.rounds for page in search_round.read)
             extended_trails.append(
-                Trail(answer=" ".join(writer.write_sentences(connected_claims)), docs=trail.docs)
+                Trail(
+                    answer=" ".join(writer.write_sentences(connected_claims)),
+                    docs=trail.docs,
+                    rounds=(Round(read=opened),),
+                )
             )
         else:
             extended_trails.append(trail)
@@ -110,6 +115,7 @@ def score_system(system: str) -> dict[Mode, dict[str, Any]]:
                 {
                     "answers": [search_round.answer],
                     "docs": [page.url for page in search_round.found],
+                    "opened": [page.url for page in search_round.read],
                 }
                 for search_round in trail.rounds
             ],

@@ -1,0 +1,312 @@
+"""Decides claims by facts, chain and pages of a question, without a model."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from eval.synthlink.claims.cause_chain import CauseChain
+from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names, order_roles
+from eval.synthlink.claims.frames import Evidence, has_same_frame
+from eval.synthlink.claims.lexicon import GENERIC_NAMES, LIGHT
+from eval.synthlink.claims.polarity import Reading, read_polarity
+from eval.synthlink.claims.splitter import ClaimText, split_claims
+from eval.synthlink.claims.traits import Traits
+from eval.synthlink.claims.words import Word, collect_names, is_same, is_same_word, split_text
+from eval.synthlink.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eval.synthlink.corrected.evidence import EvidenceKind, SourcePages
+    from eval.synthlink.items import Question, Triple
+
+MAX_CLAIM_WORDS: Final = 120
+"""Maximum number of words of a claim that is compared, which bounds the time that it takes."""
+_MAX_SENTENCE_WORDS: Final = 120
+# What is inserted between two commas after the first words of a sentence.
+_INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
+_REPORTING: Final = frozenset(("that", "whether", "if", "dass", "daß", "ob"))
+_PERCENT: Final = frozenset(("per", "percent", "prozent", "times", "mal"))
+_MIN_TELLING_NUMBER: Final = 13
+"""Smaller numbers can be counts that the evidence does not state."""
+_MIN_SHARED_WORDS: Final = 2
+_MIN_NAME_LENGTH: Final = 3
+
+Verdict = Literal["supported", "contradicted", "not found", "open"]
+
+
+class Decision(NamedTuple):
+    """What the evidence says of a claim."""
+
+    verdict: Verdict
+    by: Literal["facts", "pages", "form"] = "facts"
+
+
+_OPEN: Final = Decision("open")
+
+
+class Stated(NamedTuple):
+    """What a claim says of the facts of the steps."""
+
+    facts: frozenset[str] = frozenset()
+    """Clauses of facts that it states."""
+    wrong: frozenset[str] = frozenset()
+    """Clauses of facts that it denies or contradicts."""
+    triples: frozenset[Triple] = frozenset()
+    wrong_triples: frozenset[Triple] = frozenset()
+
+
+class _Sentence(NamedTuple):
+    text: str
+    words: list[Word]
+    kind: EvidenceKind
+
+
+class ClaimDecider:
+    """The evidence on one question, in the form in which claims are compared with it.
+
+    Args:
+        question: the question; its facts, triples and expected answers are evidence.
+        pages: source pages that are evidence too; None for none.
+    """
+
+    def __init__(self, question: Question, pages: SourcePages | None) -> None:
+        facts = [step.fact for step in question.steps if step.fact]
+        answers = [question.answer, *question.aliases]
+        found = pages.find_pages(question) if pages is not None else ()
+        titles = [source.title for source in question.sources] + [page.title for page in found]
+        triples = [part for triple in question.triples for part in triple]
+        page_texts = [page.text for page in found]
+        texts = [question.question, *facts, *answers, *titles, *page_texts]
+        self._names = collect_names(texts)
+        self._sentences: list[_Sentence] = []
+        self._add_sentences([*facts, *answers], "facts")
+        self._add_sentences(page_texts, "pages")
+        split = [split_text(text, self._names) for text in (question.question, *titles)]
+        split += [sentence.words for sentence in self._sentences]
+        self._given_names = {
+            (first.key, second.key)
+            for words in split[1:]
+            for first, second in _iter_neighbours(words)
+            if first.kind == second.kind == "name"
+        }
+        split += [split_text(text.replace("-", " ")) for text in triples]
+        self._known = {word.key for words in split for word in words if word.key not in LIGHT}
+        self._numbers = {word.value for words in split for word in words if word.value is not None}
+        self._evidence = Evidence(
+            [sentence.words for sentence in self._sentences], self._known, self._given_names
+        )
+        self._facts = [
+            (clause, split_text(clause, self._names))
+            for fact in facts
+            for clause in split_fact(fact)
+        ]
+        self._triples = question.triples
+        self._chain = CauseChain(question, self._names)
+        self._traits = Traits(question, self._names)
+        self.has_pages = bool(found)
+
+    def _add_sentences(self, texts: Iterable[str], kind: EvidenceKind) -> None:
+        for text in texts:
+            for sentence in _iter_statements(text, with_clauses=kind == "facts"):
+                words = split_text(sentence, self._names)
+                if len(words) <= _MAX_SENTENCE_WORDS:
+                    self._sentences.append(_Sentence(sentence, words, kind))
+
+    def decide(self, claim: ClaimText) -> Decision:
+        """Returns what facts, chain and pages say of a claim; open if they are not sure."""
+        if claim.is_list:
+            return Decision("not found", "form")
+        reading, words = self.read(claim)
+        if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
+            return _OPEN
+        decision = self._decide_reading(reading, words, claim.context)
+        if decision.verdict == "open" and self._names_something_else(claim):
+            return Decision("not found", "pages" if self.has_pages else "facts")
+        return decision
+
+    def read(self, claim: ClaimText) -> tuple[Reading, list[Word]]:
+        """Returns whether a claim is asserted or denied, and its words as if it was asserted."""
+        reading = read_polarity(claim.text)
+        return reading, split_text(reading.text, self._names, german=claim.german)
+
+    def _decide_reading(self, reading: Reading, words: list[Word], context: str) -> Decision:
+        if reading.polarity == "unclear":
+            return _OPEN
+        is_denied = reading.polarity == "denied"
+        decision = self._decide_asserted(reading.text, words, context)
+        if not is_denied:
+            return decision
+        # To deny what is wrong is right, but it says nothing that the evidence states.
+        is_stated = decision.verdict == "supported"
+        return decision._replace(verdict="contradicted") if is_stated else _OPEN
+
+    def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
+        is_plain = _is_plain(text, words)
+        link = self._chain.find_link(text)
+        if is_plain and link.direction != "open" and not _is_hedged(words):
+            return Decision("supported" if link.direction == "forward" else "contradicted")
+        trait = self._traits.compare(words, self._given_names).finding
+        if is_plain and trait != "open":
+            return Decision(trait)
+        contradicted: Decision | None = None
+        for sentence in self._sentences:
+            match = self._compare(words, sentence.words, context)
+            if match.outcome == "supported":
+                return Decision("supported", sentence.kind)
+            if match.outcome == "contradicted" and contradicted is None:
+                contradicted = Decision("contradicted", sentence.kind)
+        if contradicted is not None:
+            return contradicted
+        for sentence in self._sentences if is_plain else ():
+            if has_same_frame(words, sentence.words, self._evidence):
+                return Decision("supported", sentence.kind)
+        return _OPEN
+
+    def find_stated(self, claim: ClaimText) -> Stated:
+        """Returns which facts and triples a claim states or contradicts."""
+        reading, words = self.read(claim)
+        if (
+            claim.is_list
+            or claim.is_retracted
+            or reading.polarity == "unclear"
+            or len(words) > MAX_CLAIM_WORDS
+        ):
+            return Stated()
+        stated: set[str] = set()
+        wrong: set[str] = set()
+        for fact, fact_words in self._facts:
+            match = self._compare(words, fact_words, claim.context)
+            if match.outcome == "supported" and match.states_all:
+                stated.add(fact)
+            elif match.outcome == "contradicted":
+                wrong.add(fact)
+            elif _is_plain(reading.text, words) and self._states_frame(words, fact_words):
+                stated.add(fact)
+        triples: set[Triple] = set()
+        wrong_triples: set[Triple] = set()
+        if not _is_plain(reading.text, words):
+            is_denied = reading.polarity == "denied"
+            return (
+                Stated(wrong=frozenset(stated))
+                if is_denied
+                else Stated(frozenset(stated), frozenset(wrong))
+            )
+        trait = self._traits.compare(words, self._given_names)
+        link = self._chain.find_link(reading.text)
+        if trait.finding == "supported":
+            triples |= trait.triples
+        elif trait.finding == "contradicted":
+            wrong_triples |= trait.triples
+        if link.direction != "open" and link.edge is not None and not _is_hedged(words):
+            edges = {triple for triple in self._triples if (triple[0], triple[2]) == link.edge}
+            (triples if link.direction == "forward" else wrong_triples).update(edges)
+        if reading.polarity == "denied":
+            return Stated(wrong=frozenset(stated), wrong_triples=frozenset(triples))
+        return Stated(
+            frozenset(stated), frozenset(wrong), frozenset(triples), frozenset(wrong_triples)
+        )
+
+    def _states_frame(self, words: Sequence[Word], fact: Sequence[Word]) -> bool:
+        """Returns whether a claim states names, numbers and relation of a fact, as its own subject.
+
+        Other than a sentence of the evidence, a claim may only report what it says, so it must
+        begin with the fact's subject and have no word such as "that".
+        """
+        evidence = Evidence((), self._known, self._given_names)
+        first = [
+            next(
+                (
+                    word
+                    for word in drop_given_names(order_roles(text), self._given_names)
+                    if word.kind in ("content", "name")
+                ),
+                None,
+            )
+            for text in (words, fact)
+        ]
+        return (
+            first[0] is not None
+            and first[1] is not None
+            and is_same(first[0], first[1])
+            and has_same_frame(fact, words, evidence)
+        )
+
+    def _compare(self, words: Sequence[Word], evidence: Sequence[Word], context: str) -> Match:
+        before = split_text(context, self._names) if context else ()
+        match = compare_texts(words, evidence, self._known, before, self._given_names)
+        if match.outcome == "open" and match.additions and self._is_told_together(match):
+            return Match("supported", states_all=True)
+        return match
+
+    def _is_told_together(self, match: Match) -> bool:
+        """Returns whether one sentence has all that a claim adds to a fact, and words of both."""
+        return any(
+            all(any(is_same(word, other) for other in sentence.words) for word in match.additions)
+            and sum(any(is_same(word, other) for other in sentence.words) for word in match.shared)
+            >= _MIN_SHARED_WORDS
+            and not any(word.kind == "negation" for word in sentence.words)
+            for sentence in self._sentences
+        )
+
+    def _names_something_else(self, claim: ClaimText) -> bool:
+        """Returns whether a claim has a number, or an English one a name, that no evidence has.
+
+        Percentages do not count: "ninety per cent cheaper" is "a tenth as dear".
+        """
+        words = split_text(claim.text, self._names, german=claim.german)
+        for index, word in enumerate(words):
+            following = words[index + 1].key if index + 1 < len(words) else ""
+            if word.value is not None:
+                is_large = word.value >= _MIN_TELLING_NUMBER and following not in _PERCENT
+                if is_large and word.value not in self._numbers:
+                    return True
+            elif (
+                word.kind == "name"
+                and not claim.german
+                and len(word.key) >= _MIN_NAME_LENGTH
+                and word.key not in GENERIC_NAMES
+                and not any(is_same_word(word.key, other) for other in self._known)
+            ):
+                return True
+        return False
+
+
+def split_fact(fact: str) -> list[str]:
+    """Returns the clauses of a fact; an answer states the fact if it states all of them."""
+    return [claim.text for claim in split_claims(fact)]
+
+
+def _iter_statements(text: str, *, with_clauses: bool) -> Iterator[str]:
+    """Yields the sentences of the evidence, their clauses, and both without what is inserted."""
+    seen = set()
+    for _, sentence in split_sentences(text):
+        clauses = (
+            [claim.text for claim in split_claims(sentence) if not claim.context]
+            if with_clauses
+            else []
+        )
+        for statement in (sentence, *clauses):
+            for variant in (statement, _INSERTED.sub(" ", statement)):
+                if variant not in seen:
+                    seen.add(variant)
+                    yield variant
+
+
+def _is_plain(text: str, words: Sequence[Word]) -> bool:
+    """Returns whether a claim says itself what it says: nothing is reported, or titled."""
+    return ":" not in text and not any(word.key in _REPORTING for word in words)
+
+
+def _is_hedged(words: Sequence[Word]) -> bool:
+    return any(word.kind in ("hedge", "negation") for word in words)
+
+
+def _iter_neighbours(words: Sequence[Word]) -> Iterable[tuple[Word, Word]]:
+    return (
+        (first, second)
+        for first, second in itertools.pairwise(words)
+        if second.start - first.start - len(first.text) == 1
+    )

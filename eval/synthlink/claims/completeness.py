@@ -1,0 +1,72 @@
+"""Finds which facts of the steps an answer states, contradicts or leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from eval.synthlink.claims.claim_decider import ClaimDecider, Stated, split_fact
+from eval.synthlink.claims.splitter import ClaimText
+from eval.synthlink.claims.words import get_content, is_german, is_same, split_text
+from eval.synthlink.metrics import JudgedStep
+
+if TYPE_CHECKING:
+    from eval.synthlink.items import Question, Step
+
+
+def judge_steps(
+    answer: str, claims: Sequence[ClaimText], question: Question, decider: ClaimDecider
+) -> tuple[JudgedStep, ...]:
+    """Decides which facts an answer states, where no model is needed for it.
+
+    A fact is stated if claims of the answer say all of it, or all triples of its step. It is
+    contradicted if a claim denies or reverses it, or has another number. It is missing if the
+    answer has none of the words that any right answer contains (the step's keywords). All other
+    facts are unjudged.
+
+    Args:
+        answer: the answer.
+        claims: the claims of the answer.
+        question: the question.
+        decider: the evidence on the question.
+
+    Returns:
+        A verdict for each step with a fact, in order.
+    """
+    found = [decider.find_stated(claim) for claim in claims]
+    return tuple(
+        _judge_step(number, step, answer, found)
+        for number, step in enumerate(question.steps, 1)
+        if step.fact
+    )
+
+
+def _judge_step(number: int, step: Step, answer: str, found: Sequence[Stated]) -> JudgedStep:
+    clauses, triples = set(split_fact(step.fact)), set(step.triples)
+    wrong = clauses & set().union(*(one.wrong for one in found))
+    wrong_triples = triples & set().union(*(one.wrong_triples for one in found))
+    if wrong or wrong_triples:
+        return JudgedStep(number, "contradicted", "facts" if wrong else "graph")
+    if clauses and clauses <= set().union(*(one.facts for one in found)):
+        return JudgedStep(number, "stated", "facts")
+    if triples and triples <= set().union(*(one.triples for one in found)):
+        return JudgedStep(number, "stated", "graph")
+    if _lacks_keywords(step, answer):
+        return JudgedStep(number, "missing", "facts")
+    return JudgedStep(number, "unjudged", "nothing")
+
+
+def _lacks_keywords(step: Step, answer: str) -> bool:
+    """Returns whether an answer has no word of any keyword.
+
+    In a German answer only names and numbers are looked for: other words are translated.
+    """
+    german = is_german(answer)
+    keywords = [
+        word
+        for keyword in step.keywords
+        for word in get_content(split_text(f"… {keyword}", german=False))
+        if not german or word.kind in ("name", "number")
+    ]
+    said = split_text(answer)
+    return bool(keywords) and not any(is_same(word, other) for word in keywords for other in said)

@@ -1,0 +1,102 @@
+"""Reads whether a claim is asserted or denied."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from eval.synthlink.claims.words import split_text
+
+Polarity = Literal["asserted", "denied", "unclear"]
+
+_ADJECTIVES = r"(?:[\w-]+\s+){0,3}"
+_MYTH = (
+    r"(?:myth|legend|misconception|fallacy|fiction|lie|hoax|falsehood|untruth|error|mistake|"
+    r"misunderstanding|fairy tale|old wives' tale|fabrication)"
+)
+_FALSE = (
+    r"(?:not true|not the case|not so|not correct|not right|false|untrue|wrong|incorrect|"
+    r"mistaken|a mistake|an error)"
+)
+_UNWAHR = r"(?:falsch|unwahr|nicht wahr|nicht richtig|nicht der fall|unzutreffend|ein irrtum)"
+_MYTHOS = r"(?:mythos|legende|irrtum|irrglaube|märchen|lüge|missverständnis|fehler)"
+# Frames of a whole sentence that deny what follows; each with its claim as the group "claim".
+_FRAMES: Final = tuple(
+    re.compile(rf"\s*{frame}(?P<claim>.+)", re.IGNORECASE | re.DOTALL)
+    for frame in (
+        rf"(?:it|this|that)\s*(?:is|was|'s)\s+(?:just |only |merely |simply )?an?\s+{_ADJECTIVES}"
+        rf"{_MYTH}(?:,[^,]{{1,60}},)?\s+(?:that|to (?:say|think|believe|claim) that)\s+",
+        rf"(?:it|this|that)\s*(?:is|was|'s)\s+(?:simply |just |quite |plainly )?{_FALSE}"
+        r"(?: to (?:say|think|believe|claim))?\s+that\s+",
+        rf"(?:the (?:claim|idea|notion|story|belief|view)) that\s+(?=.+\s(?:is|was)\s(?:an?\s)?"
+        rf"{_ADJECTIVES}(?:{_FALSE}|{_MYTH})[\s.]*$)",
+        r"there (?:is|was) (?:no|little) truth (?:in|to) (?:the )?(?:claim|story|idea|notion|"
+        r"legend|view|belief) that\s+",
+        rf"es (?:ist|war) (?:{_UNWAHR}|(?:nur |bloß )?ein(?:e)?\s+{_ADJECTIVES}{_MYTHOS})\s*,?\s*"
+        r"da(?:ss|ß)\s+",
+        r"es (?:stimmt|trifft) (?:ganz |einfach |überhaupt )?nicht(?: zu)?\s*,?\s*da(?:ss|ß)\s+",
+        rf"dass\s+(?=.+\sist\s(?:ein(?:e)?\s)?{_ADJECTIVES}(?:{_UNWAHR}|{_MYTHOS})[\s.]*$)",
+    )
+)
+# The end of a sentence that is no part of the claim: "The idea that A is a myth".
+_PREDICATE: Final = re.compile(
+    rf",?\s(?:is|was|ist|war)\s(?:an?\s|ein(?:e)?\s)?{_ADJECTIVES}"
+    rf"(?:{_FALSE}|{_MYTH}|{_UNWAHR}|{_MYTHOS})[\s.]*$",
+    re.IGNORECASE,
+)
+# What somebody else says, before or after what the sentence itself says.
+_CONTRARY: Final = re.compile(
+    r"\s*(?:contrary to (?:popular|common|general|widespread)?\s*(?:belief|opinion|legend|"
+    r"what (?:is|was) (?:often|sometimes|commonly|generally|widely) "
+    r"(?:said|believed|claimed|thought))|"
+    r"entgegen (?:der|einer) (?:landläufigen|verbreiteten|weit verbreiteten|gängigen) "
+    r"(?:meinung|annahme|ansicht))\s*,\s*",
+    re.IGNORECASE,
+)
+_ASIDE: Final = re.compile(r",\s*whatever (?:people|some|others|they) (?:may )?(?:say|think)", re.I)
+# A plain negation of the verb, which denies the sentence without it.
+_NOT: Final = re.compile(
+    r"\b(?:(?:did|does|do|is|are|was|were|has|have|had|can|could)\s+not|cannot|never|"
+    r"(?:did|does|do|is|are|was|were|has|have|had|ca|could)n['’]t)\b(?:\s+(?:ever|really|actually))?",
+    re.IGNORECASE,
+)
+_NOTHING_TO_DO: Final = re.compile(r"\b(?:had|has|have) nothing to do with\b", re.IGNORECASE)
+_NICHT: Final = re.compile(r"\b(?:nicht|nie|niemals|keineswegs)\b", re.IGNORECASE)
+_IS_NO: Final = re.compile(r"\b(?:is|was|are|were)\s+no\b", re.IGNORECASE)
+_AFFIRMING: Final = re.compile(
+    r"\s*(?:(?:it is|it's) (?:well |widely |generally )?(?:known|clear|true|certain|established|"
+    r"documented|a fact)(?: fact)? that|in fact,?|es ist (?:bekannt|wahr|klar|richtig),? dass)\s+",
+    re.IGNORECASE,
+)
+
+
+class Reading(NamedTuple):
+    """A claim without the words that deny it."""
+
+    polarity: Polarity
+    text: str
+    """The claim as if it was asserted."""
+
+
+def read_polarity(text: str) -> Reading:
+    """Reads whether a claim is asserted or denied; it is unclear if anything is denied twice."""
+    claim = _ASIDE.sub("", _CONTRARY.sub("", text, count=1))
+    claim = _AFFIRMING.sub("", claim, count=1)
+    n_denials = 0
+    for frame in _FRAMES:
+        match = frame.fullmatch(claim)
+        if match:
+            claim = _PREDICATE.sub(".", match["claim"])
+            n_denials += 1
+            break
+    for pattern, instead in (
+        (_NOTHING_TO_DO, "caused"),
+        (_NOT, ""),
+        (_IS_NO, "is"),
+        (_NICHT, ""),
+    ):
+        claim, n_found = pattern.subn(instead, claim)
+        n_denials += n_found
+    if n_denials > 1 or any(word.kind == "negation" for word in split_text(claim)):
+        return Reading("unclear", claim)
+    return Reading("denied" if n_denials else "asserted", claim)

@@ -1,0 +1,209 @@
+"""Splits an answer into claims: sentences, and the clauses of a sentence that can stand alone.
+
+Nothing is split where a part alone could say something else than it says in its sentence: below a
+denial ("It is a myth that A and that B"), at words that say why ("A because B" claims more than A
+and B), and where a part has no subject or verb of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Final, Literal, NamedTuple
+
+from eval.synthlink.claims.words import (
+    are_opposite,
+    is_german,
+    is_noun_of_lexicon,
+    is_verb,
+    split_text,
+)
+from eval.synthlink.sentences import is_question, split_sentences
+from kg.base.plain_text import list_words
+
+_ARROW: Final = re.compile(r"\s*(?:→|⇒|⟶|->|=>|-->)\s*")
+# Places where a clause may end; the part after the mark begins with what is kept.
+_CLAUSE_END: Final = re.compile(
+    r";\s+|,?\s+(?:and|but|while|whereas|und|aber|während|sondern)\s+|,\s+(?=(?:which|who|whose)\s)"
+)
+_RELATIVE: Final = re.compile(r"(?:which|who|whose)\s", re.IGNORECASE)
+# After these words a clause is what somebody says, believes or rejects.
+_SCOPE: Final = re.compile(r"\b(?:that|whether|if|dass|daß|ob)\s", re.IGNORECASE)
+# "…, which is a lie": the clause says something of the sentence, not of its last thing.
+_COMMENT: Final = re.compile(
+    r"(?:which|who)\s+(?:is|was|are|were)\s+(?:an?|no|not|just|of course|untrue|false|wrong)\b",
+    re.IGNORECASE,
+)
+_INSERTED: Final = re.compile(
+    r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) [^,;:]+), (?P<rest>[^,;:].*)", re.DOTALL
+)
+_PRONOUN: Final = re.compile(
+    r"(?:(?:in|at|by|on|with)\s+\w+,?\s+)?(?:it|its|he|his|she|her|they|their|this|these|that|those|such|er|sie|es|"
+    r"sein|seine|ihr|ihre|dieser|diese|dieses|dessen|deren)\s",
+    re.IGNORECASE,
+)
+# Words that begin a clause with its own subject.
+_SUBJECT: Final = re.compile(
+    r"(?:the|a|an|its|his|her|their|this|these|that|those|it|he|she|they|some|most|many|in|der|"
+    r"die|das|ein|eine|sein|seine|ihre?|er|sie|es|\d{4})\s|[A-ZÄÖÜ]",
+)
+_MIN_LIST_ITEMS: Final = 3
+_RETRACTION_WORDS: Final = 10
+_REFERRING: Final = frozenset(
+    list_words("this that so it all everything none above these those das dies so alles nichts")
+)
+_EVERYTHING: Final = frozenset(list_words("all everything none above these those alles nichts"))
+_LIST_ITEM_WORDS: Final = 4
+"""Maximum number of words of an item in a mere list."""
+
+
+class ClaimText(NamedTuple):
+    """One claim of an answer, before it is judged."""
+
+    text: str
+    context: str = ""
+    """The text just before it in which a pronoun's or relative clause's subject is named."""
+    sentence: str = ""
+    """The whole sentence."""
+    german: bool = False
+    is_retracted: bool = False
+    """Whether another sentence of the answer says that it may be wrong."""
+    is_list: bool = False
+    """Whether it is a list of words, or names alternatives, so that it states nothing."""
+
+
+def split_claims(answer: str) -> list[ClaimText]:
+    """Splits an answer into claims, in order; questions are left out."""
+    claims: list[ClaimText] = []
+    previous = ""
+    n_before = n_now = 0
+    german = is_german(answer)
+    for _, sentence in split_sentences(answer):
+        text = sentence.strip()
+        if not is_question(text):
+            claims += (
+                claim._replace(sentence=text, german=german)
+                for claim in _split_sentence(text, previous)
+            )
+            previous = text
+            scope = _find_retraction(text)
+            if scope is not None:
+                start = 0 if scope == "all" else n_before
+                claims[start:] = [claim._replace(is_retracted=True) for claim in claims[start:]]
+            n_before = n_now
+            n_now = len(claims)
+    return claims
+
+
+def _find_retraction(sentence: str) -> Literal["all", "last"] | None:
+    """Returns which claims before a sentence such as "That is a myth." it takes back."""
+    words = split_text(sentence)
+    if len(words) > _RETRACTION_WORDS or any(w.kind in ("name", "number") for w in words):
+        return None
+    keys = {word.key for word in words}
+    if not keys & _REFERRING or not any(word.kind in ("negation", "hedge") for word in words):
+        return None
+    return "all" if keys & _EVERYTHING else "last"
+
+
+def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
+    nodes = [node.strip() for node in _ARROW.split(sentence)]
+    if len(nodes) > 1 and all(nodes):
+        return [ClaimText(f"{a} → {b}") for a, b in itertools.pairwise(nodes)]
+    words = split_text(sentence)
+    if any(word.kind in ("negation", "hedge") for word in words):
+        parts = _split_at_semicolons(sentence)
+    else:
+        parts = _split_clauses(sentence)
+    first, _ = parts[0]
+    claims = []
+    for part, before in parts:
+        context = ""
+        if _RELATIVE.match(part) or _PRONOUN.match(part):
+            context = previous if part is first else before
+        claims.append(ClaimText(part, context, is_list=is_list(part)))
+    return claims
+
+
+def _split_at_semicolons(sentence: str) -> list[tuple[str, str]]:
+    parts = [part.strip() for part in re.split(r";\s+", sentence)]
+    # One denial can be about all parts: "It is not true that A; B; C."
+    return (
+        [(sentence, "")]
+        if " that " in parts[0] or " dass " in parts[0]
+        else [(part, before) for before, part in itertools.pairwise(["", *parts])]
+    )
+
+
+def _split_clauses(sentence: str) -> list[tuple[str, str]]:
+    """Returns the clauses of a sentence, each with the text before it."""
+    # "X, which was Y, did Z" claims that X was Y and that X did Z.
+    inserted = _INSERTED.fullmatch(sentence)
+    if (
+        inserted
+        and not _COMMENT.match(inserted["relative"])
+        and not _has_verb(inserted["subject"])
+        and _has_verb(inserted["rest"])
+    ):
+        subject = inserted["subject"]
+        return [
+            (inserted["relative"], subject),
+            *_split_clauses(f"{subject} {inserted['rest']}"),
+        ]
+    parts: list[tuple[str, str]] = []
+    start = 0
+    for end in _CLAUSE_END.finditer(sentence):
+        before, after = sentence[start : end.start()], sentence[end.end() :]
+        is_relative = _RELATIVE.match(after) is not None
+        if end.group().startswith(";") or (
+            _has_verb(before)
+            and _has_verb(after)
+            and (is_relative or _SUBJECT.match(after) is not None)
+            and not _joins_names(before, end.group(), after)
+            and not _SCOPE.search(sentence[: end.start()])
+            and not _COMMENT.match(after)
+        ):
+            parts.append((before.strip(), sentence[:start]))
+            start = end.end()
+    parts.append((sentence[start:].strip(), sentence[:start]))
+    return [(part, before) for part, before in parts if part]
+
+
+def _joins_names(before: str, joint: str, after: str) -> bool:
+    """Returns whether "and" without a comma stands between two names, as in "Watson and Crick"."""
+    last, following = before.split()[-1:], after.split()[:1]
+    return "," not in joint and all(word[:1].isupper() for word in (*last, *following))
+
+
+def _has_verb(text: str) -> bool:
+    return any(is_verb(word) for word in split_text(text))
+
+
+def is_list(text: str) -> bool:
+    """Returns whether a text lists words without a statement, or joins names by "or".
+
+    Such a text says nothing that could be right or wrong: whoever lists all names says none.
+    """
+    items = [item for item in re.split(r"[,/|]\s*|\s+(?:or|oder|and|und)\s+", text) if item.strip()]
+    short = all(len(item.split()) <= _LIST_ITEM_WORDS for item in items)
+    if len(items) >= _MIN_LIST_ITEMS and short and not any(map(_has_verb_form, items)):
+        return True
+    if len(items) > 1 and short and _names_opposites(items):
+        return True
+    words = split_text(text)
+    return any(
+        word.key in ("or", "oder")
+        and 0 < index < len(words) - 1
+        and all(words[place].kind in ("name", "number") for place in (index - 1, index + 1))
+        for index, word in enumerate(words)
+    )
+
+
+def _has_verb_form(item: str) -> bool:
+    """Returns whether an item has a word that is hardly anything else than a verb."""
+    return any(is_verb(word) and not is_noun_of_lexicon(word) for word in split_text(item))
+
+
+def _names_opposites(items: list[str]) -> bool:
+    words = [word for item in items for word in split_text(item)]
+    return any(are_opposite(first.key, second.key) for first in words for second in words)

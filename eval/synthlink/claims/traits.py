@@ -1,0 +1,170 @@
+"""Reads who made or led something and when it was, and compares it with the graph's triples.
+
+Names and years are the same in every language, so this also decides German claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final, Literal, NamedTuple
+
+from eval.synthlink.claims.cause_chain import is_causal, split_name
+from eval.synthlink.claims.comparison import drop_given_names, order_roles
+from eval.synthlink.claims.frames import WHY
+from eval.synthlink.claims.lexicon import GENERIC_NAMES, RELATION_BY_WORD
+from eval.synthlink.claims.words import Word, is_same, is_verb, split_text
+from eval.synthlink.items import Question, Triple
+
+_MADE: Final = frozenset(
+    ("make", "invent", "find", "appear", "begin", "propose*", "write*", "establish*", "isolate*",
+     "find*", "show*", "recognise*", "explain*")
+)  # fmt: skip
+# Words in the name of a predicate → the relations by which a claim can state it.
+_RELATIONS: Final[dict[str, frozenset[str]]] = {
+    "came": _MADE,
+    "made": _MADE,
+    "maker": _MADE,
+    "creator": _MADE,
+    "author": _MADE,
+    "inventor": _MADE,
+    "led": frozenset(("lead*", "cause")),
+    "leader": frozenset(("lead*", "cause")),
+    "signed": frozenset(("sign",)),
+    "earned": frozenset(("receive*", "win")),
+    "award": frozenset(("receive*", "win")),
+    "happened": frozenset(("adopt", "sign", "begin", *_MADE)),
+    "appeared": _MADE,
+    "adopted": frozenset(("adopt", "sign", "make")),
+    "founded": frozenset(("establish*", "make")),
+    "began": frozenset(("begin",)),
+    "ended": frozenset(("end",)),
+}
+_MIN_NODE_SHARE: Final = 0.5
+"""Minimum share of the names of a node that a claim has."""
+
+Finding = Literal["supported", "contradicted", "open"]
+
+
+class TraitFinding(NamedTuple):
+    """What the triples say of a claim."""
+
+    finding: Finding
+    triples: frozenset[Triple] = frozenset()
+    """The triples that a supported claim states, or that contradict it."""
+
+
+_OPEN: Final = TraitFinding("open")
+
+
+class _Trait(NamedTuple):
+    relations: frozenset[str]
+    value: tuple[Word, ...]
+    is_year: bool
+    triple: Triple
+
+
+class Traits:
+    """Makers, leaders and years of the things in a question's triples.
+
+    Args:
+        question: the question.
+        names: words that are names in the evidence.
+    """
+
+    def __init__(self, question: Question, names: Collection[str]) -> None:
+        self._nodes: dict[str, list[Word]] = {}
+        self._traits: dict[str, list[_Trait]] = {}
+        for triple in question.triples:
+            subject, predicate, thing = triple
+            relations = frozenset(
+                relation for word in split_name(predicate) for relation in _RELATIONS.get(word, ())
+            )
+            if not relations or is_causal(triple):
+                continue
+            self._nodes[subject] = _read_words(subject, names)
+            value = tuple(_read_words(thing, names))
+            if value:
+                is_year = len(value) == 1 and value[0].kind == "number"
+                self._traits.setdefault(subject, []).append(
+                    _Trait(relations, value, is_year, triple)
+                )
+
+    def compare(
+        self, claim: Sequence[Word], given_names: Collection[tuple[str, str]]
+    ) -> TraitFinding:
+        """Compares a claim, read as an assertion, with the traits of the thing that it names."""
+        if any(word.kind in ("negation", "hedge") or word.key in WHY for word in claim):
+            return _OPEN
+        said = drop_given_names(order_roles(claim), given_names)
+        findings = [self._compare_node(node, said) for node in self._traits]
+        decided = [found for found in findings if found.finding != "open"]
+        if len({found.finding for found in decided}) != 1:
+            return _OPEN
+        return TraitFinding(
+            decided[0].finding, frozenset().union(*(found.triples for found in decided))
+        )
+
+    def _compare_node(self, node: str, said: Sequence[Word]) -> TraitFinding:
+        words = self._nodes[node]
+        telling = [word for word in words if word.kind in ("name", "number")] or words
+        mentioned = [word for word in telling if any(is_same(word, other) for other in said)]
+        if not mentioned or len(mentioned) < _MIN_NODE_SHARE * len(telling):
+            return _OPEN
+        traits = self._traits[node]
+        rest = [
+            word
+            for word in said
+            if word.kind in ("name", "number", "content")
+            and word.key not in GENERIC_NAMES
+            and not any(is_same(word, other) for other in words)
+        ]
+        stated = [trait for trait in traits if _has_value(trait, rest)]
+        values = [word for trait in stated for word in trait.value]
+        others = [word for word in rest if not any(is_same(word, value) for value in values)]
+        years = [word for word in others if word.kind == "number"]
+        verbs = [word for word in others if word.kind == "content" and is_verb(word)]
+        loose = [word for word in others if word not in years and word not in verbs]
+        relations = frozenset().union(*(trait.relations for trait in stated or traits))
+        if loose or not all(
+            RELATION_BY_WORD.get(word.key, frozenset()) & relations for word in verbs
+        ):
+            return _OPEN
+        if years:
+            known = [trait for trait in traits if trait.is_year]
+            is_wrong = len(years) == len(known) == 1 and not loose
+            if is_wrong and known[0] not in stated:
+                return TraitFinding("contradicted", frozenset([known[0].triple]))
+            return _OPEN
+        makers = [trait for trait in stated if not trait.is_year]
+        is_ordered = all(_comes_first(trait, said, mentioned) for trait in makers)
+        has_verb = verbs or any(
+            is_verb(word) for word in said if any(is_same(word, other) for other in words)
+        )
+        if not stated or not is_ordered or not (has_verb or not makers):
+            return _OPEN
+        return TraitFinding("supported", frozenset(trait.triple for trait in stated))
+
+
+def _read_words(name: str, names: Collection[str]) -> list[Word]:
+    local = name.partition(":")[2] if ":" in name else name.strip('"')
+    spaced = " ".join(split_name(f":{local}"))
+    return [
+        word._replace(kind="name") if word.kind == "content" and word.key in names else word
+        for word in split_text(spaced)
+        if word.kind != "light"
+    ]
+
+
+def _has_value(trait: _Trait, words: Sequence[Word]) -> bool:
+    last = trait.value[-1]
+    return any(is_same(last, word) for word in words)
+
+
+def _comes_first(trait: _Trait, said: Sequence[Word], mentioned: Sequence[Word]) -> bool:
+    """Returns whether who did it is named before what was done."""
+    last = trait.value[-1]
+    maker = next(index for index, word in enumerate(said) if is_same(last, word))
+    thing = next(
+        index for index, word in enumerate(said) if any(is_same(word, other) for other in mentioned)
+    )
+    return maker < thing

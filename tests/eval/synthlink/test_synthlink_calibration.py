@@ -1,0 +1,273 @@
+"""Tests the error rates of judges on labelled pairs and anchors, and the NLI cross-encoder."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from servers import behaviours
+from servers.behaviours import Behaviour, ChatRequest
+from servers.scripted_server import ScriptedServer
+from stage_calls import check_error_line, run_epoche
+from synthlink_judge_parts import make_score_command, read_block, read_journal
+
+from eval.synthlink.catalog import read_catalog
+from eval.synthlink.corrected.evidence import SourcePages
+from eval.synthlink.judges.anchor_claims import (
+    negate_fact,
+    reverse_fact,
+    reverse_question,
+    swap_term,
+)
+from eval.synthlink.judges.judge_items import JudgeItem, list_anchors
+from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
+from eval.synthlink.judges.labelled_pairs import LabelledPair, read_labelled_pairs, select_pairs
+from eval.synthlink.judges.nli_judge import NliJudge
+from eval.synthlink.scoring.outputs import read_scores
+from eval.synthlink.verdicts.judge_report import measure_errors
+from eval.synthlink.verdicts.record import ANCHOR_KINDS
+from kg.base.errors import MissingFileError, RecordError
+from retrieval.corpus import read_corpus
+
+# --- anchors ----------------------------------------------------------------------------------
+
+
+def test_wrong_claims_are_made_from_true_ones() -> None:
+    fact = "Robert Peel repealed the Corn Laws in 1846."
+    assert negate_fact(fact) == "It is not true that Robert Peel repealed the Corn Laws in 1846."
+    assert negate_fact("The law passed.") == "It is not true that the law passed."
+    assert reverse_fact(fact) == "Corn Laws repealed the Robert Peel in 1846."
+    assert reverse_fact("Spiders are numerous.") is None
+    assert reverse_fact("Watson and Crick") is None
+    other = "The Longitude Act of 1714 offered rewards."
+    assert swap_term(fact, other, [fact]) == "Robert Peel repealed the Corn Laws in 1714."
+    assert swap_term(fact, other, [fact, "It was 1714."]) is None or "Longitude" in str(
+        swap_term(fact, other, [fact, "It was 1714."])
+    )
+
+
+def test_every_shipped_question_has_anchors_of_all_kinds() -> None:
+    questions = read_catalog().questions
+    pages = SourcePages(read_corpus())
+    anchors = list_anchors(questions, questions, pages)
+    counts = {kind: sum(item.kind == kind for item in anchors) for kind in ANCHOR_KINDS}
+    assert counts["own fact"] > 200
+    assert counts["other fact"] == counts["negated"] == counts["reversed"] == 60
+    assert counts["swapped"] >= 50
+    facts = {step.fact for question in questions for step in question.steps}
+    for item in anchors:
+        if item.kind in ("negated", "reversed", "swapped"):
+            assert item.view.claim not in facts
+    for question in questions:
+        claim = reverse_question(question)
+        assert claim is not None
+        assert claim not in collect_evidence(question, pages)
+
+
+# --- pairs with human labels ------------------------------------------------------------------
+
+
+def write_frank(folder: Path, *, with_texts: bool = True) -> Path:
+    labels = [
+        {"hash": "a", "model_name": "x", "Factuality": 1.0},
+        {"hash": "a", "model_name": "y", "Factuality": 0.0},
+        {"hash": "b", "model_name": "x", "Factuality": 0.5},
+    ]
+    folder.mkdir()
+    with gzip.open(folder / "human_annotations.json.gz", "wt") as handle:
+        json.dump(labels, handle)
+    if with_texts:
+        texts = [
+            {"hash": row["hash"], "model_name": row["model_name"], "article": f"On {row['hash']}.",
+             "summary": f"By {row['model_name']}."}
+            for row in labels
+        ]  # fmt: skip
+        (folder / "benchmark_data.json").write_text(json.dumps(texts))
+    return folder
+
+
+def test_frank_needs_its_texts(tmp_path: Path) -> None:
+    pairs = read_labelled_pairs(write_frank(tmp_path / "frank"))
+    assert pairs == [LabelledPair("On a.", "By x.", True), LabelledPair("On a.", "By y.", False)]
+    with pytest.raises(MissingFileError, match=r"benchmark_data\.json"):
+        read_labelled_pairs(write_frank(tmp_path / "labels", with_texts=False))
+
+
+def test_pairs_are_read_from_lines(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"evidence": "A.", "claim": "B.", "label": "supported"}\n')
+    assert read_labelled_pairs(path) == [LabelledPair("A.", "B.", True)]
+    path.write_text('{"evidence": "A."}\n')
+    with pytest.raises(RecordError, match=r"not an object with evidence"):
+        read_labelled_pairs(path)
+    with pytest.raises(MissingFileError, match="neither"):
+        read_labelled_pairs(tmp_path)
+
+
+def test_public_pairs_have_both_labels(public_data: Path) -> None:
+    pairs = read_labelled_pairs(public_data / "foreign" / "claims" / "xsum-factuality")
+    assert sum(pair.is_true for pair in pairs) >= 20
+    assert sum(not pair.is_true for pair in pairs) >= 100
+    assert all(pair.evidence != pair.claim for pair in pairs)
+    chosen = select_pairs(pairs, 10, "x")
+    assert [pair.is_true for pair in chosen] == [True] * 10 + [False] * 10
+    assert chosen == select_pairs(pairs, 10, "x")
+    with pytest.raises(MissingFileError, match=r"labels only"):
+        read_labelled_pairs(public_data / "foreign" / "claims" / "frank")
+
+
+def test_error_rates_are_shares_of_true_and_wrong_claims() -> None:
+    errors = measure_errors(
+        {
+            "true pair": ["supported", "not_told", None],
+            "wrong pair": ["supported", "contradicted", "not_told", "split"],
+        },
+        ("true pair",),
+    )
+    assert (errors.false_rejection.value, errors.false_rejection.n) == (0.5, 2)
+    assert (errors.false_acceptance.value, errors.false_acceptance.n) == (0.25, 4)
+    assert errors.false_rejection.unjudged == 1
+    assert not errors.passed
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def judge_by_words(request: ChatRequest) -> Behaviour:
+    """A judge that knows denials, and otherwise looks for the claim in the evidence."""
+    claim, evidence = read_block(request, "claim"), read_block(request, "evidence")
+    if claim.startswith("It is not true"):
+        verdict = "contradicted"
+    else:
+        verdict = "supported" if claim in evidence else "not_told"
+    return behaviours.normal_reply(lambda _: json.dumps({"verdict": verdict}))
+
+
+def write_pairs(path: Path) -> Path:
+    rows = [
+        {"evidence": "The canal opened in 1825 at last.", "claim": claim, "label": label}
+        for claim, label in (
+            ("The canal opened in 1825", "supported"),
+            ("In 1825 a waterway was opened", "supported"),
+            ("The canal opened in 1925", "contradicted"),
+            ("canal opened", "not_supported"),
+        )
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_calibration_of_a_model(
+    scripted_server: ScriptedServer,
+    scripted_model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scripted_server.behave_with(judge_by_words)
+    pairs = write_pairs(tmp_path / "pairs.jsonl")
+    flags = ("--judge-model", scripted_model, "--pairs", pairs, "--questions", 2, "--no-cache")
+    result = run_epoche("synthlink", "calibrate", *flags, "--out", "out")
+    assert result.code == 0, result.err
+    sets = json.loads((tmp_path / "out" / "calibration.json").read_bytes())["sets"]
+    assert set(sets) == {"anchors", "pairs.jsonl"}
+    errors = sets["pairs.jsonl"]
+    assert (errors["false_rejection"]["value"], errors["false_rejection"]["n"]) == (0.5, 2)
+    # Two wrong claims, of which one is a part of the evidence, and one denial.
+    assert errors["false_acceptance"]["n"] == 3
+    assert errors["false_acceptance"]["value"] == pytest.approx(1 / 3)
+    assert errors["false_acceptance"]["low"] < 1 / 3 < errors["false_acceptance"]["high"]
+    assert sets["anchors"]["supported"]["negated"]["value"] == 0
+    assert "pairs.jsonl (failed): the judge's errors on known claims: 0.333 [" in result.out
+    scripted_server.clear_log()
+    assert run_epoche("synthlink", "calibrate", *flags, "--out", "out").code == 0
+    assert not scripted_server.requests, "a second calibration asks nothing"
+
+
+def test_calibration_needs_one_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "no judge is named" in check_error_line(run_epoche("synthlink", "calibrate"), 19)
+    flags = ("--judge-model", "openai/x", "--nli", tmp_path)
+    assert "either models or" in check_error_line(run_epoche("synthlink", "calibrate", *flags), 19)
+
+
+# --- NLI --------------------------------------------------------------------------------------
+
+
+def write_nli_model(folder: Path) -> Path:
+    """Writes a small cross-encoder: "never" in the claim contradicts, "lake" entails."""
+    onnx = pytest.importorskip("onnx")
+    tokenizers = pytest.importorskip("tokenizers")
+    import numpy as np
+
+    words = ["[PAD]", "[UNK]", "[SEP]", "never", "lake"]
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]")
+    )
+    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="$A", pair="$A [SEP]:1 $B:1", special_tokens=[("[SEP]", 2)]
+    )
+    folder.mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    labels = {"0": "CONTRADICTION", "1": "ENTAILMENT", "2": "NEUTRAL"}
+    (folder / "config.json").write_text(json.dumps({"id2label": labels}))
+    # The logits are the sums of the words' weights: of "never" for the first label, of "lake" for
+    # the second. Each text has [SEP] once, which gives the third a start.
+    weights = np.zeros((len(words), 3), dtype=np.float32)
+    weights[2, 2], weights[3, 0], weights[4, 1] = 2.0, 9.0, 5.0
+    helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gather", ["weights", "input_ids"], ["found"]),
+            helper.make_node("ReduceSum", ["found", "axes"], ["logits"], keepdims=0),
+        ],
+        "nli",
+        [helper.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, ["n", "width"])],
+        [helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, ["n", 3])],
+        [
+            numpy_helper.from_array(weights, "weights"),
+            numpy_helper.from_array(np.array([1], dtype=np.int64), "axes"),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(folder / "model.onnx"))
+    return folder
+
+
+@pytest.mark.extra("onnx")
+def test_nli_cross_encoder_judges_claims(workspace: Path) -> None:
+    folder = write_nli_model(workspace / "nli")
+    expected = {"It never sank.": "contradicted", "A lake.": "supported", "Stones.": "not_told"}
+    items = [
+        JudgeItem("claim", "HIA-01", JudgeView("What?", claim, ("Water.", "word " * 600)))
+        for claim in expected
+    ]
+    items.append(JudgeItem("claim", "HIA-01", JudgeView("What?", "A lake.", ("word " * 600,))))
+    lines = NliJudge(folder).judge_items(items).lines
+    assert [line.verdict for line in lines] == [*expected.values(), None], "too long a text"
+    rows: list[dict[str, Any]] = json.loads((workspace / "predictions.json").read_bytes())
+    result = run_epoche(*make_score_command(workspace, "--nli", folder))
+    assert result.code == 0, result.err
+    report = read_scores(workspace / "out").report
+    assert report.judge is not None
+    assert report.judge.models == ("nli/nli",)
+    assert len(read_journal(workspace / "out")) > len(rows)
+    assert not report.judge.reliability.passed, "it knows two words"
+    assert report.modes["corrected"].claims["unjudged"] == len(rows)
+    shutil.rmtree(folder)
+    message = check_error_line(run_epoche(*make_score_command(workspace, "--nli", folder)), 3)
+    assert "config.json" in message
+
+
+@pytest.mark.extra("onnx")
+def test_other_models_are_refused(workspace: Path) -> None:
+    folder = write_nli_model(workspace / "nli")
+    (folder / "config.json").write_text(json.dumps({"id2label": {"0": "LABEL_0"}}))
+    message = check_error_line(run_epoche(*make_score_command(workspace, "--nli", folder)), 19)
+    assert "NLI model" in message
