@@ -21,8 +21,8 @@ def judge_steps(
 
     A fact is stated if claims of the answer say all of it, or all triples of its step. It is
     contradicted if a claim denies or reverses it, or has another number. It is missing if the
-    answer has none of the words that any right answer contains (the step's keywords). All other
-    facts are unjudged.
+    answer has none of the words that any right answer contains (the step's keywords), except in
+    lists, which state nothing. All other facts are unjudged.
 
     Args:
         answer: the answer.
@@ -34,6 +34,8 @@ def judge_steps(
         A verdict for each step with a fact, in order.
     """
     found = [decider.find_stated(claim) for claim in claims]
+    if any(claim.is_list for claim in claims):
+        answer = " ".join(claim.text for claim in claims if not claim.is_list)
     return tuple(
         _judge_step(number, step, answer, found)
         for number, step in enumerate(question.steps, 1)

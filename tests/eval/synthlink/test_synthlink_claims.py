@@ -2,7 +2,9 @@
 
 ``seven_kinds_of_answers.json`` has, for each of ten questions, a good, a mediocre, a terse, a
 German, a denied, a reversed and a shotgun answer. They were written from the questions alone,
-without the facts, the pages or the rules at hand.
+without the facts, the pages or the rules at hand. ``answers_of_another_author.json`` has the same
+for ten other questions, and five sentences each in which one thing is wrong; their author knew
+nothing of the rules, and the rules were not changed for them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +23,7 @@ from eval.guard.stream import Guard
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.claims.cause_chain import is_causal
 from eval.synthlink.claims.claim_decider import ClaimDecider
+from eval.synthlink.claims.completeness import judge_steps
 from eval.synthlink.claims.polarity import read_polarity
 from eval.synthlink.claims.splitter import split_claims
 from eval.synthlink.claims.words import are_opposite, is_german, is_same_word, split_text
@@ -31,6 +35,9 @@ from retrieval.corpus import read_corpus
 
 ANSWERS: dict[str, dict[str, str]] = json.loads(
     (Path(__file__).parents[2] / "data/synthlink/seven_kinds_of_answers.json").read_bytes()
+)
+OTHER_ANSWERS: dict[str, dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "data/synthlink/answers_of_another_author.json").read_bytes()
 )
 QUESTIONS = {question.id: question for question in read_catalog().questions}
 
@@ -271,6 +278,32 @@ def test_denied_reversed_and_shotgun_answers_are_never_supported() -> None:
 def test_no_true_answer_is_contradicted() -> None:
     assert count_verdicts("good", "terse", "german")["contradicted"] == 0
     assert count_verdicts("good", "terse", "german")["supported"] >= 12
+
+
+@pytest.mark.parametrize("question_id", OTHER_ANSWERS)
+def test_answers_of_another_author(question_id: str) -> None:
+    question, answers = QUESTIONS[question_id], OTHER_ANSWERS[question_id]
+    decider = ClaimDecider(question, get_pages())
+    for kind in ("denied", "reversed", "shotgun"):
+        for claim in split_claims(answers[kind]):
+            assert decider.decide(claim).verdict != "supported", claim
+    for kind in ("good", "mediocre", "terse", "german"):
+        for claim in split_claims(answers[kind]):
+            assert decider.decide(claim).verdict != "contradicted", claim
+    for sentence in answers["swapped"]:
+        verdicts = [decider.decide(claim).verdict for claim in split_claims(sentence)]
+        assert not all(verdict == "supported" for verdict in verdicts), sentence
+
+
+def test_lists_state_no_fact() -> None:
+    verdicts: Counter[str] = Counter()
+    for question_id, answers in OTHER_ANSWERS.items():
+        question = QUESTIONS[question_id]
+        decider, answer = ClaimDecider(question, get_pages()), answers["shotgun"]
+        steps = judge_steps(answer, split_claims(answer), question, decider)
+        verdicts.update(step.verdict for step in steps)
+    assert verdicts["stated"] == 0
+    assert verdicts["missing"] > 0.9 * verdicts.total()
 
 
 def test_share_of_decided_claims() -> None:
