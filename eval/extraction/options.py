@@ -99,17 +99,22 @@ class RunOptions:
     @property
     def report_settings(self) -> ReportSettings:
         """How the report is computed from the rows."""
-        metrics, output = self.config.metrics, self.config.output
-        return ReportSettings(
-            average=metrics.aggregation.f1_type,
-            weights=metrics.eqs_weights,
-            requirements=build_requirements(metrics.sla),
-            resamples=metrics.resamples,
-            confidence=metrics.confidence,
-            enabled=metrics.enabled,
-            predictions=output.save_predictions,
-            per_sample=output.save_per_sample,
-        )
+        return get_report_settings(self.config)
+
+
+def get_report_settings(config: Config) -> ReportSettings:
+    """Returns how a configuration wants the report to be computed from the rows."""
+    metrics, output = config.metrics, config.output
+    return ReportSettings(
+        average=metrics.aggregation.f1_type,
+        weights=metrics.eqs_weights,
+        requirements=build_requirements(metrics.sla),
+        resamples=metrics.resamples,
+        confidence=metrics.confidence,
+        enabled=metrics.enabled,
+        predictions=output.save_predictions,
+        per_sample=output.save_per_sample,
+    )
 
 
 def build_requirements(limits: dict[Level, dict[str, float]]) -> dict[Level, Requirements]:

@@ -33,8 +33,14 @@ def main(
     ),
     field_map: options.FieldMap = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N samples.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML file whose section `metrics` says how fields are compared."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of resamples.")] = 42,
-    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 2000,
+    resamples: Annotated[
+        int | None, typer.Option(min=100, help="Bootstrap resamples. [default: 2000]")
+    ] = None,
     overwrite: options.Overwrite = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report.")] = True,
 ) -> None:
@@ -49,7 +55,9 @@ def main(
     """
     from eval.blocks.page import PAGE_STEM
     from eval.extraction.benchmark import EXTRACTION
+    from eval.extraction.configuration.reader import apply_flags, read_config
     from eval.extraction.files import list_run_files
+    from eval.extraction.options import get_report_settings
     from eval.extraction.outputs import write_outputs
     from eval.extraction.own_extractors.scored_folder import ScoredRunInfo, write_scored_run
     from eval.extraction.samples.gold import load_gold
@@ -72,6 +80,8 @@ def main(
     from kg.base.provenance import make_relative_name
 
     field_names = parse_field_map(field_map or (), value="value")
+    file_settings = None if config is None else read_config(config)
+    settings = apply_flags(file_settings, {"metrics.resamples": resamples})
     loaded = load_gold(
         dataset,
         split=split,
@@ -115,7 +125,8 @@ def main(
             offline=False,
             notes=("the extractions were made elsewhere", *notes),
             seed=seed,
-            resamples=resamples,
+            measuring=get_report_settings(settings),
+            matching=settings.metrics.field_matching,
             overwrite=overwrite,
             all_samples=True,
         ),

@@ -60,6 +60,7 @@ def main(
 
     from eval.blocks.page import PAGE_STEM
     from eval.extraction.files import list_run_files
+    from eval.extraction.manifest import ReportSettings
     from eval.extraction.outputs import write_outputs
     from eval.extraction.own_extractors.scored_folder import write_scored_run
     from eval.extraction.summary import render_metrics
@@ -81,7 +82,8 @@ def main(
         )
     else:
         samples, predictions, run_info = _load_documents(skn, gold)
-    run_info = replace(run_info, resamples=resamples, overwrite=overwrite)
+    measuring = ReportSettings(resamples=resamples)
+    run_info = replace(run_info, measuring=measuring, overwrite=overwrite)
     manifest = write_scored_run(out, samples, predictions, run_info)
     for line in render_metrics(write_outputs(out)):
         print_text(line)

@@ -18,10 +18,11 @@ from eval.extraction.samples.sample_rows import hash_samples, sample_to_row
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.harness.predictions.scored_run import write_scored_run as write_folder
 from eval.harness.reply import Reply
-from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import RecordError
 from kg.base.files import write_jsonl_atomic
 from kg.base.provenance import library_versions, utc_now
+
+DEFAULT_REPORT = ReportSettings()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class ScoredRunInfo:
         offline: whether no model was called.
         notes: notes for readers of the report, one clause each.
         seed: seed of the resamples.
-        resamples: number of bootstrap resamples.
+        measuring: how the report is computed from the rows.
         overwrite: whether to replace an existing run in the folder.
         all_samples: whether samples without any prediction belong to the run, as failures.
         matching: how fields are compared.
@@ -45,7 +46,7 @@ class ScoredRunInfo:
     offline: bool
     notes: tuple[str, ...] = ()
     seed: int = 42
-    resamples: int = RESAMPLES
+    measuring: ReportSettings = DEFAULT_REPORT
     overwrite: bool = False
     all_samples: bool = False
     matching: Matching = DEFAULT_MATCHING
@@ -104,7 +105,7 @@ def _build_manifest(
         prompts={},
         matching=info.matching,
         seed=info.seed,
-        measuring=ReportSettings(resamples=info.resamples),
+        measuring=info.measuring,
         versions=library_versions(),
         started=utc_now(),
         status="running",

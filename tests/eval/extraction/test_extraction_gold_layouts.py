@@ -304,6 +304,18 @@ def test_files_of_predictions_are_read_in_any_of_their_forms(
     assert read_scores(tmp_path / "out") == {"s": 1.0}
 
 
+def test_a_configuration_says_how_fields_are_compared(tmp_path: Path) -> None:
+    row = {"id": "1", "schema": {"type": "object", "properties": {"day": {"type": "string"}}}}
+    gold = write_json(tmp_path / "gold.json", [row | {"expected": {"day": "2024-02-01"}}])
+    found = write_json(tmp_path / "found.json", [{"id": "1", "value": {"day": "01/02/2024"}}])
+    config = tmp_path / "config.yaml"
+    config.write_text("metrics:\n  field_matching:\n    date_order: day_first\n", "utf-8")
+    for name, flags in (("plain", ()), ("configured", ("--config", config))):
+        assert score(tmp_path / name, gold, f"a={found}", more=flags).code == 0
+    values = [read_scores(tmp_path / name)["a"] for name in ("plain", "configured")]
+    assert values == [0.0, 1.0]
+
+
 def test_gold_may_be_scored_against_itself(tmp_path: Path) -> None:
     root = write_paired_folders(tmp_path / "set")
     assert score(tmp_path / "out", root / "truth", f"gold={root / 'truth'}").code == 0

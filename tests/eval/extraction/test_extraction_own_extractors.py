@@ -422,7 +422,7 @@ def test_proposals_and_licensed_proposals_are_separate_systems(rivers: Knowledge
 
 
 def test_folder_is_only_replaced_with_overwrite(tmp_path: Path, gold: list[Sample]) -> None:
-    run_info = ScoredRunInfo(dataset="gold", extractors={}, offline=True, resamples=100)
+    run_info = ScoredRunInfo(dataset="gold", extractors={}, offline=True)
     predictions = list(predictions_from_rules(gold, ["skn"]))
     assert write_scored_run(tmp_path, gold, predictions, run_info).counts["OK"] == 12
     with pytest.raises(WriteError, match="contains a run already"):
