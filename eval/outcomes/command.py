@@ -108,10 +108,12 @@ def main(
             filter_name,
         )
     report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))
+    if out is not None:
+        # Before printing, which `| head` ends early.
+        write_json_atomic(out, report)
     for line in render_report(report):
         print_text(line)
     if out is not None:
-        write_json_atomic(out, report)
         print_text(f"measures → {out}")
 
 

@@ -27,7 +27,7 @@ from eval.model.foreign_values import make_storable
 from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
 from kg.base.files import require_file
-from kg.base.plain_text import clean_text, join_list
+from kg.base.plain_text import clean_text, format_count, join_list
 
 OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
 """``unusable``: the answer cannot be graded, or the call failed."""
@@ -168,7 +168,25 @@ def read_graded_answers(
                 where=f"--map {name}={theirs}",
                 hint=f"The files have the fields {list_names(all_columns)}.",
             )
+    graded.notes += _note_unknown_answerability(graded.answers, lines_by_key)
     return graded
+
+
+def _note_unknown_answerability(
+    answers: Sequence[Answer], lines_by_key: Mapping[tuple[str, str, int], str]
+) -> list[str]:
+    """Notes that there is no skill, if only some questions say whether they are answerable."""
+    known = {answer.id for answer in answers if answer.answerable is not None}
+    unknown = [answer for answer in answers if answer.id not in known]
+    if not known or not unknown:
+        return []
+    first, n_unknown = unknown[0], len({answer.id for answer in unknown})
+    where = lines_by_key[first.system, first.id, first.repeat]
+    return [
+        f"{n_unknown:,} of {format_count(len(known) + n_unknown, 'question')} "
+        f"{'has' if n_unknown == 1 else 'have'} no `answerable`: no skill; "
+        f"{'it' if n_unknown == 1 else 'the first'} is {show_text(first.id)} ({where})"
+    ]
 
 
 def _read_file_rows(
