@@ -156,9 +156,7 @@ def compare_with_baseline(
             f"the baseline has no {skill}, because not all of its questions say whether they are "
             f"`answerable`; {measures[0].name} of {candidate.name} is compared"
         )
-    return BaselineComparison(
-        comparisons=compared, higher_is_better=directions, notes=tuple(notes)
-    )
+    return BaselineComparison(comparisons=compared, higher_is_better=directions, notes=tuple(notes))
 
 
 def _get_questions(system: RecordedSystem) -> QuestionOutcomes:

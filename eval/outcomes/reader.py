@@ -27,7 +27,7 @@ from eval.model.foreign_values import make_storable
 from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
 from kg.base.files import require_file
-from kg.base.plain_text import clean_text, format_count, join_list
+from kg.base.plain_text import clean_text, join_list
 
 OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
 """``unusable``: the answer cannot be graded, or the call failed."""
@@ -80,10 +80,12 @@ class GradedAnswers:
     Attributes:
         answers: in the order of the files.
         notes: how grades were read.
+        places: system, id and repeat of an answer → its file and row; empty for SQuAD.
     """
 
     answers: list[Answer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    places: dict[tuple[str, str, int], str] = field(default_factory=dict)
 
 
 def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict[str, str]:
@@ -135,7 +137,6 @@ def read_graded_answers(
         DuplicateIdError: a system has two answers to a question in one repeat.
     """
     graded = GradedAnswers()
-    lines_by_key: dict[tuple[str, str, int], str] = {}
     all_columns: dict[str, None] = {}
     for file in parse_prediction_files(files):
         # "model" of "model.csv.gz", unless it was given another name.
@@ -150,14 +151,14 @@ def read_graded_answers(
         for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
             answer = _read_answer(row, where, outcome, name, names, columns)
             key = answer.system, answer.id, answer.repeat
-            if key in lines_by_key:
+            if key in graded.places:
                 raise DuplicateIdError(
-                    f"{show_text(answer.id)} has two answers, here and at {lines_by_key[key]}",
+                    f"{show_text(answer.id)} has two answers, here and at {graded.places[key]}",
                     where=where,
                     hint="Keep one, number them with a field `repeat`, or name another field with "
                     "--map id=…; --map id=question+target joins two.",
                 )
-            lines_by_key[key] = where
+            graded.places[key] = where
             graded.answers.append(answer)
         if not rows:
             raise RecordError("the file has no answers", where=str(file.path))
@@ -168,25 +169,7 @@ def read_graded_answers(
                 where=f"--map {name}={theirs}",
                 hint=f"The files have the fields {list_names(all_columns)}.",
             )
-    graded.notes += _note_unknown_answerability(graded.answers, lines_by_key)
     return graded
-
-
-def _note_unknown_answerability(
-    answers: Sequence[Answer], lines_by_key: Mapping[tuple[str, str, int], str]
-) -> list[str]:
-    """Notes that there is no skill, if only some questions say whether they are answerable."""
-    known = {answer.id for answer in answers if answer.answerable is not None}
-    unknown = [answer for answer in answers if answer.id not in known]
-    if not known or not unknown:
-        return []
-    first, n_unknown = unknown[0], len({answer.id for answer in unknown})
-    where = lines_by_key[first.system, first.id, first.repeat]
-    return [
-        f"{n_unknown:,} of {format_count(len(known) + n_unknown, 'question')} "
-        f"{'has' if n_unknown == 1 else 'have'} no `answerable`: no skill; "
-        f"{'it' if n_unknown == 1 else 'the first'} is {show_text(first.id)} ({where})"
-    ]
 
 
 def _read_file_rows(
