@@ -385,7 +385,7 @@ def test_files_without_predictions_are_said_to_have_none(
     ("name", "content", "message"),
     [
         ("own.csv", "id;value,raw\na;1,5\n", "both commas and semicolons"),
-        ("own.json", '{\n  "a": "YES",\n  "b": "NO"\n}\n', "one JSON object, not rows"),
+        ("own.json", '{\n  "a": "YES",\n  "b": "NO"\n}\n', "one JSON object, with the keys a, b"),
         ("own.json", '{\n  "a": "YES",\n', "not JSON"),
         ("own.csv", "PK\x03\x04", "an Excel workbook"),
         ("own.csv", "id,value,,\na,1,,\n", "two columns are not named"),
