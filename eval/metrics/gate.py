@@ -172,7 +172,10 @@ def parse_condition(text: str, shares: Mapping[str, bool]) -> Condition:
 
 
 def select_systems(
-    selector: str, all_systems: Sequence[str], systems_under_test: Sequence[str]
+    selector: str,
+    all_systems: Sequence[str],
+    systems_under_test: Sequence[str],
+    option: str = "--metric",
 ) -> list[str]:
     """Returns the systems that a condition is about.
 
@@ -182,6 +185,7 @@ def select_systems(
             controls.
         all_systems: all systems with results, including controls.
         systems_under_test: all systems except controls.
+        option: the option that has the selector, for the message.
 
     Raises:
         SystemNotFoundError: the selector matches no system.
@@ -199,7 +203,7 @@ def select_systems(
             return matching_names
     raise SystemNotFoundError(
         f"no system matches {selector!r}",
-        where="--metric",
+        where=option,
         hint=f"One of {', '.join(all_systems)}.",
     )
 

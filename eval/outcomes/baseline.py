@@ -85,7 +85,9 @@ def compare_with_baseline(
 ) -> BaselineComparison:
     """Compares a system with an earlier one, by paired tests on the questions of both.
 
-    The headline measure and accuracy are compared, and the measures that are named.
+    The headline measure and accuracy are compared, and the measures that are named. If only the
+    baseline has skill, because only its questions all say whether they are answerable, a comparison
+    says that the value is lost.
 
     Args:
         candidate: the system.
@@ -133,11 +135,28 @@ def compare_with_baseline(
         resamples,
         plan,
     )
-    return BaselineComparison(
-        comparisons=compared,
-        higher_is_better={measure.name: measure.higher_is_better for measure in measures},
-        notes=tuple(_describe_left_out(found, len(shared), candidate.name)),
-    )
+    notes = list(_describe_left_out(found, len(shared), candidate.name))
+    directions = {measure.name: measure.higher_is_better for measure in measures}
+    skill = list_measures(is_answerability_known=True)[0].name
+    if not is_known and found[1].answerable is not None:
+        earlier = baseline.report.systems[baseline.name].measures.get(skill)
+        lost = Comparison(
+            metric=skill,
+            candidate=_CANDIDATE,
+            baseline=_BASELINE,
+            value_baseline=earlier.value if earlier else None,
+        )
+        compared, directions = (lost, *compared), {skill: True, **directions}
+        notes.append(
+            f"{candidate.name} has no {skill}, unlike the baseline: not all of its questions say "
+            "whether they are `answerable`"
+        )
+    elif not is_known and found[0].answerable is not None:
+        notes.append(
+            f"the baseline has no {skill}, because not all of its questions say whether they are "
+            f"`answerable`; {measures[0].name} of {candidate.name} is compared"
+        )
+    return BaselineComparison(comparisons=compared, higher_is_better=directions, notes=tuple(notes))
 
 
 def _get_questions(system: RecordedSystem) -> QuestionOutcomes:

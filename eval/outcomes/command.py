@@ -81,6 +81,7 @@ def main(
     predictions for SQuAD 2.0 are graded as by its script.
     """
     from eval.metrics.measurement import ResamplingPlan
+    from eval.outcomes.answerability import check_answerability
     from eval.outcomes.reader import FIELDS, OUTCOMES, parse_pairs, read_graded_answers
     from eval.outcomes.report import measure_outcomes
     from eval.outcomes.squad import read_squad_answers
@@ -107,11 +108,14 @@ def main(
             parse_pairs(values or (), "--value", OUTCOMES),
             filter_name,
         )
+        graded.notes += check_answerability(graded)
     report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))
+    if out is not None:
+        # Before printing, which `| head` ends early.
+        write_json_atomic(out, report)
     for line in render_report(report):
         print_text(line)
     if out is not None:
-        write_json_atomic(out, report)
         print_text(f"measures → {out}")
 
 

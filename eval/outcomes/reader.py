@@ -22,7 +22,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from eval.harness.predictions.reader import parse_prediction_files, read_repeat, show_text
-from eval.harness.predictions.rows import MAX_FILE_BYTES, list_names, read_header
+from eval.harness.predictions.rows import (
+    MAX_FILE_BYTES,
+    has_decimal_commas,
+    list_names,
+    read_header,
+)
+from eval.harness.predictions.table_form import write_decimal_point
 from eval.model.foreign_values import make_storable
 from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
@@ -53,8 +59,8 @@ _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
     "Inspect": {"c": "right", "i": "wrong", "n": "abstained"},
 }
 """Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
-_YES = frozenset(("true", "1", "yes"))
-_NO = frozenset(("false", "0", "no"))
+_YES = frozenset(("true", "1", "yes", "ja", "wahr", "oui", "vrai"))
+_NO = frozenset(("false", "0", "no", "nein", "falsch", "non", "faux"))
 _MAX_SHOWN = 3
 _MAX_SHOWN_CHARS = 60
 
@@ -80,10 +86,12 @@ class GradedAnswers:
     Attributes:
         answers: in the order of the files.
         notes: how grades were read.
+        places: system, id and repeat of an answer → its file and row; empty for SQuAD.
     """
 
     answers: list[Answer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    places: dict[tuple[str, str, int], str] = field(default_factory=dict)
 
 
 def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict[str, str]:
@@ -135,7 +143,6 @@ def read_graded_answers(
         DuplicateIdError: a system has two answers to a question in one repeat.
     """
     graded = GradedAnswers()
-    lines_by_key: dict[tuple[str, str, int], str] = {}
     all_columns: dict[str, None] = {}
     for file in parse_prediction_files(files):
         # "model" of "model.csv.gz", unless it was given another name.
@@ -147,17 +154,21 @@ def read_graded_answers(
         outcomes = _read_outcomes(rows, file.path, names["outcome"], values, columns)
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
+        decimal_commas = has_decimal_commas(file.path)
         for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
+            if decimal_commas and isinstance(row.get(names["confidence"]), str):
+                text = write_decimal_point(row[names["confidence"]])
+                row = {**row, names["confidence"]: text}
             answer = _read_answer(row, where, outcome, name, names, columns)
             key = answer.system, answer.id, answer.repeat
-            if key in lines_by_key:
+            if key in graded.places:
                 raise DuplicateIdError(
-                    f"{show_text(answer.id)} has two answers, here and at {lines_by_key[key]}",
+                    f"{show_text(answer.id)} has two answers, here and at {graded.places[key]}",
                     where=where,
                     hint="Keep one, number them with a field `repeat`, or name another field with "
                     "--map id=…; --map id=question+target joins two.",
                 )
-            lines_by_key[key] = where
+            graded.places[key] = where
             graded.answers.append(answer)
         if not rows:
             raise RecordError("the file has no answers", where=str(file.path))
@@ -374,6 +385,8 @@ def _read_answerable(value: Any, where: str) -> bool | None:
         return None
     if text not in _YES | _NO:
         raise RecordError(
-            f"answerable is {show_text(str(value))}, neither true nor false", where=where
+            f"answerable is {show_text(str(value))}, neither true nor false",
+            where=where,
+            hint="Write true or false, or yes or no, also in German or French.",
         )
     return text in _YES

@@ -19,7 +19,7 @@ from eval.abstention.comparison.paraphrases import SUFFIX, read_paraphrase_pairs
 from eval.abstention.metrics.cluster_samples import Plan
 from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.report import measure
-from kg.base.errors import CardSetMismatchError, SystemNotFoundError
+from kg.base.errors import CardSetMismatchError, RecordError, SystemNotFoundError
 from reporting.commands.compare_runs import main
 
 PREDS = ("YES", "NO", "UNKNOWN")
@@ -158,6 +158,10 @@ def test_what_cannot_be_paired_is_refused(folder: Path, tmp_path: Path) -> None:
         read_paraphrase_pairs([originals, folder / "reworded_brittle.jsonl"], reworded)
     with pytest.raises(CardSetMismatchError, match="of which card"):
         read_paraphrase_pairs([*list_results(folder)], folder / "cards.jsonl")
+    # Results instead of cards.
+    with pytest.raises(RecordError, match="not a valid card") as caught:
+        read_paraphrase_pairs([originals], folder / "reworded_steady.jsonl")
+    assert "--paraphrases takes the card file" in caught.value.hint
     with pytest.raises(typer.BadParameter, match="neither --baseline"):
         compare(folder, tmp_path / "gap.json", baseline="steady")
     # Paraphrases of other cards: made with another seed.

@@ -306,7 +306,7 @@ def test_the_report_has_a_table_of_difficulty(runs: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--difficulty-system", "nobody"), "nobody"),
+        (("--difficulty-system", "nobody"), "no system matches 'nobody' (--difficulty-system)"),
         (("--difficulty-system", "rag"), "at least two"),
     ],
 )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from sklearn.metrics import brier_score_loss
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.metrics.measurement import ResamplingPlan
+from eval.outcomes import command
 from eval.outcomes.measures import PENALTIES, list_measures
 from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers, parse_pairs
 from eval.outcomes.report import measure_outcomes
@@ -252,14 +256,15 @@ def test_damaged_and_compressed_files(tmp_path: Path):
         ("a,b,outcome\nx,,right\n", "'b' is empty in this row (FILE:2)"),
         ('id,outcome\n"q\n1",right\nq2,\n', "(FILE:4)"),
         ("id,grade\nq1,right\n", "a row has no 'outcome' (FILE:2). It has the fields id, grade"),
-        ("id;outcome\nq1;right\n", "semicolons, not by commas"),
+        ("id;outcome,answerable\nq1;right\n", "both commas and semicolons (FILE:1)"),
         ("id,outcome\nq1,right\nq1,right\n", "'q1' has two answers, here and at FILE:2"),
         ("id,outcome,,\nq1,right,,\n", "two columns are not named (FILE:1)"),
         ("id,outcome,x,x\nq1,right,,\n", "two columns are called 'x' (FILE:1)"),
         ("id,outcome,confidence\nq1,right,'0,9'\n", "Quote cells"),
         ('id,outcome,confidence\nq1,right,"0,9"\n', "write a decimal point"),
         ("id,outcome\nq1,richtig\xfc\n".encode("latin-1"), "not UTF-8"),
-        ("id,outcome\nq1,right\n".encode("utf-16"), "'CSV UTF-8'"),
+        ("id,outcome\nq1,right\n".encode("utf-16")[:-1], "the text is not UTF-16"),
+        ("id;outcome;confidence\nq1;right;9,2\n", "the confidence '9.2' is no number"),
         (b"PK\x03\x04rest", "an Excel workbook"),
         (b"PAR1rest", "a Parquet file"),
     ],
@@ -276,6 +281,19 @@ def test_what_is_wrong_with_a_table_is_said(
     assert message.replace("FILE", str(path)) in line
 
 
+def test_the_record_is_written_before_output_that_nobody_reads(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("id,outcome\nq1,right\nq2,wrong\n")
+    script = Path(command.__file__)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "wb") as closed:
+        subprocess.run(
+            [sys.executable, script, "t.csv", "--out", "out.json"],
+            cwd=tmp_path, stdout=closed, stderr=subprocess.PIPE, timeout=120, check=False,
+        )  # fmt: skip
+    assert json.loads((tmp_path / "out.json").read_bytes())["n_questions"] == 2
+
+
 @pytest.mark.parametrize("name", ["table.xlsx", "table"])
 def test_a_workbook_is_refused_by_its_content(name: str, tmp_path: Path):
     (tmp_path / name).write_bytes(b"PK\x03\x04rest")
@@ -288,8 +306,18 @@ def test_a_workbook_is_refused_by_its_content(name: str, tmp_path: Path):
         "\ufeffid,outcome,answerable\nq1,right,yes\nq2,abstained,no\n",
         "ID, Outcome ,ANSWERABLE\nq1,right,yes\nq2,abstained,no\n",
         '"id","outcome","answerable"\r\n"q1","right","TRUE"\r\n"q2","abstained","FALSE"\r\n,,\r\n',
+        "sep=;\nid;outcome;answerable;confidence\nq1;right;Ja;0,9\nq2;abstained;nein;\n",
+        "id;outcome;answerable\nq1;right;WAHR\nq2;abstained;FALSCH\n",
+        "id;outcome;answerable\nq1;right;oui\nq2;abstained;Non\n",
     ],
-    ids=["byte order mark", "case and spaces", "spreadsheet"],
+    ids=[
+        "byte order mark",
+        "case and spaces",
+        "spreadsheet",
+        "German",
+        "German booleans",
+        "French",
+    ],
 )
 def test_usual_tables_are_read(content: str, tmp_path: Path):
     path = tmp_path / "table.csv"
@@ -315,6 +343,31 @@ def test_a_mapped_field_must_be_in_a_file(tmp_path: Path):
     line = check_error_line(run_outcomes(*files, "--map", "confidence=shure"), 12)
     assert "there is no field 'shure'" in line
     assert "id, outcome, sure" in line
+
+
+def test_right_answers_to_questions_without_an_answer_are_noted(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,outcome,answerable\na,right,yes\nb,right,no\nc,right,no\nd,wrong,no\n")
+    done = run_outcomes(path)
+    assert done.code == 0, done.err
+    assert (
+        "note: 2 rows of t are right although their questions are marked as having no answer: a "
+        f"refusal is `abstained`, not right (the first: {path}:3)" in done.out
+    )
+    # Another file says which questions have no answer.
+    other = tmp_path / "other.csv"
+    other.write_text("id,outcome\na,right\nb,right\nc,wrong\nd,abstained\n")
+    assert "1 row of other is right although its question" in run_outcomes(path, other).out
+
+
+def test_refusals_that_are_all_graded_right_are_refused(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,outcome,answerable\na,right,yes\nb,ok,no\nc,ok,no\nd,wrong,yes\n")
+    line = check_error_line(run_outcomes(path, "--value", "ok=right"), 12)
+    assert "2 rows of t are right although their questions" in line
+    assert f"({path}:3)" in line
+    assert "--value THEIRS=abstained" in line
+    assert run_outcomes(path, "--value", "ok=abstained").code == 0
 
 
 @pytest.mark.parametrize("pair", ["id", "=x", "what=x", "id=a,id=b", ""])

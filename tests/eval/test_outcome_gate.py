@@ -247,6 +247,31 @@ def test_only_shared_questions_are_compared(tmp_path: Path) -> None:
     assert "no question is also in" in check_error_line(done, 1)
 
 
+def test_skill_that_only_the_baseline_has_fails(tmp_path: Path) -> None:
+    """One empty cell of `answerable` takes the skill away, and the gate does not pass for it."""
+    before = write_record(tmp_path, "before", make_rows(90))
+    rows = make_rows(90)
+    rows[7]["answerable"] = ""
+    after, source = write_record(tmp_path, "after", rows), tmp_path / "after.jsonl"
+    note = f"1 of 120 questions has no `answerable`: no skill; it is 'q7' ({source}:8)"
+    assert json.loads(after.read_text())["notes"] == [note]
+    lines = check_gate(100, after, "--baseline", before, "--max-drop", "1")
+    assert lines[0].startswith("note: bot has no skill@.5, unlike the baseline: not all")
+    failed = [line for line in lines if line.startswith("FAIL")]
+    assert len(failed) == 1
+    assert "skill@.5 no worse" in failed[0]
+    assert "bot has no value" in failed[0]
+    # The other way round nothing is lost, and it is said what is compared.
+    lines = check_gate(0, before, "--baseline", after)
+    assert lines[0].startswith("note: the baseline has no skill@.5")
+    assert "utility@.5 of bot is compared" in lines[0]
+    # Without any `answerable`, there is no note.
+    none = write_record(tmp_path, "none", [{**row, "answerable": None} for row in rows])
+    assert json.loads(none.read_text())["notes"] == []
+    check_gate(100, none, "--baseline", before)
+    check_gate(0, none, "--baseline", after)
+
+
 def test_systems_are_paired_by_name(tmp_path: Path) -> None:
     def write_two(name: str, names: tuple[str, str]) -> Path:
         rows = [{**row, "system": system} for system in names for row in make_rows(90)]

@@ -89,11 +89,14 @@ def select_judging_systems(
             by selectors.
     """
     if selectors:
-        found = {name for text in selectors for name in select_systems(text, systems, systems)}
+        option = "--difficulty-system"
+        found = {
+            name for text in selectors for name in select_systems(text, systems, systems, option)
+        }
         if len(found) < MIN_SYSTEMS:
             raise SystemNotFoundError(
                 f"difficulty is measured by at least two systems, and this is only {min(found)}",
-                where="--difficulty-system",
+                where=option,
                 hint=f"The results have {join_list(list(systems))}.",
             )
         return [name for name in systems if name in found]

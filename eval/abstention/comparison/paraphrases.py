@@ -13,7 +13,7 @@ from cards.paraphraser import TEMPLATE_ID
 from eval.abstention.card_check import read_checked_results
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.result import read_results
-from kg.base.errors import CardSetMismatchError, SystemNotFoundError
+from kg.base.errors import CardSetMismatchError, RecordError, SystemNotFoundError
 from kg.base.plain_text import join_list
 
 SUFFIX = " (paraphrases)"
@@ -44,10 +44,18 @@ def read_paraphrase_pairs(
         answers of a card as two systems; and the pairs (in other words, original).
 
     Raises:
+        RecordError: the card file has no cards, or something else, such as results.
         SystemNotFoundError: no system answered both.
         CardSetMismatchError: no results of one of the two, or they are not of the same cards.
     """
-    paraphrased_cards = read_cards(paraphrases)
+    try:
+        paraphrased_cards = read_cards(paraphrases)
+    except RecordError as error:
+        error.hint = (
+            "--paraphrases takes the card file that `epoche paraphrase` wrote; the results on its "
+            "cards are given beside those on the originals."
+        )
+        raise
     card_set = hash_card_set(paraphrased_cards)[:12]
     files: dict[bool, list[Path]] = {True: [], False: []}
     for path in results:

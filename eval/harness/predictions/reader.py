@@ -22,7 +22,14 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.harness.predictions.rows import find_delimiter, iter_rows, list_names, read_header
+from eval.harness.predictions.rows import (
+    find_delimiter,
+    has_decimal_commas,
+    iter_rows,
+    list_names,
+    read_header,
+)
+from eval.harness.predictions.table_form import write_decimal_point
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import MAX_REPLY_BYTES
 from eval.model.foreign_values import MAX_ERROR_CHARS, check_confidence, make_storable
@@ -221,11 +228,16 @@ def read_predictions(
     n_unknown = 0
     columns: dict[str, None] = {}
     bad_confidences: list[str] = []
-    is_csv = find_delimiter(file.path) is not None
+    is_csv, decimal_commas = find_delimiter(file.path) is not None, False
     for where, row in iter_rows(file.path) if rows is None else rows:
+        if not columns:
+            decimal_commas = has_decimal_commas(file.path)
         columns |= dict.fromkeys(row)
+        name = form.name_field("confidence")
+        if decimal_commas and isinstance(row.get(name), str):
+            row = {**row, name: write_decimal_point(row[name])}
         reply = _read_row(row, where, form, is_csv=is_csv)
-        confidence = row.get(form.name_field("confidence"))
+        confidence = row.get(name)
         if confidence is not None and reply.confidence is None and reply.status != "error":
             bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
         key = (reply.id, reply.repeat)

@@ -1,7 +1,7 @@
 """Reads the rows of a file from elsewhere: JSON lines, one JSON array of objects, CSV or Excel.
 
-Each may be gzipped. A file comes from anywhere, so its size and depth are limited, and JSON is read
-strictly.
+Columns of CSV are separated by commas, semicolons or tabs. Each file may be gzipped. A file comes
+from anywhere, so its size and depth are limited, and JSON is read strictly.
 """
 
 from __future__ import annotations
@@ -16,6 +16,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
+from eval.harness.predictions.table_form import (
+    ENCODING_NAMES,
+    UTF16_MARKS,
+    detect_form,
+    open_table,
+)
 from kg.base.errors import MissingExtraError, RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.plain_text import clean_text
@@ -35,15 +41,12 @@ _OTHER_FORMATS: Final = {
     b"PK\x03\x04": "an Excel workbook or another archive",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
     b"PAR1": "a Parquet file",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
 }
 """First bytes of files that are often given instead of CSV."""
 _GZIP: Final = b"\x1f\x8b"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MAX_SHOWN_NAMES: Final = 10
 _MAX_SHOWN_CHARS: Final = 60
-_DELIMITER_NAMES: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 
 
 def iter_rows(
@@ -75,6 +78,10 @@ def iter_rows(
         if delimiter is not None:
             yield from _iter_csv(handle, path, delimiter)
             return
+        if start.startswith(UTF16_MARKS):
+            raise RecordError(
+                "the file is text in UTF-16", where=str(path), hint="Save it in UTF-8."
+            )
         if start.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
             rows = _iter_array(handle, path, noun, place)
         else:
@@ -87,9 +94,22 @@ def read_header(path: Path) -> list[str]:
     delimiter = find_delimiter(path)
     if delimiter is None:
         return []
-    with _open_data(path) as handle:
-        text = io.TextIOWrapper(handle, encoding="utf-8-sig", newline="")
-        return next(csv.reader(_limit_lines(text, path), delimiter=delimiter), [])
+    with _open_data(path) as file:
+        form = detect_form(file, path, delimiter)
+        with open_table(file, form) as handle:
+            return next(csv.reader(_limit_lines(handle, path), delimiter=form.delimiter), [])
+
+
+def has_decimal_commas(path: Path) -> bool:
+    """Returns whether a file is CSV in which numbers may have a decimal comma.
+
+    They may where commas do not separate columns; Excel writes such files in many languages.
+    """
+    delimiter = find_delimiter(path)
+    if delimiter is None:
+        return False
+    with _open_data(path) as file:
+        return detect_form(file, path, delimiter).delimiter != ","
 
 
 def list_names(names: Iterable[object]) -> str:
@@ -100,8 +120,14 @@ def list_names(names: Iterable[object]) -> str:
 
 
 def find_delimiter(path: Path) -> str | None:
-    """Returns the delimiter of a CSV file by its name; None for another file."""
+    """Returns the delimiter that a CSV file has by its name; None for another file.
+
+    A text file in UTF-16 is what Excel calls "Unicode text", with tabs.
+    """
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    if name.suffix.lower() == ".txt" and path.is_file():
+        with _open_data(path) as handle:
+            return "\t" if handle.read(2) in UTF16_MARKS else None
     return CSV_DELIMITERS.get(name.suffix.lower())
 
 
@@ -180,21 +206,22 @@ def _iter_csv(file: IO[bytes], path: Path, delimiter: str) -> Iterator[tuple[str
 
     Rows of empty cells only, which spreadsheets leave at the end, are left out.
     """
-    _check_delimiter(file.readline(MAX_LINE_BYTES), path, delimiter)
-    file.seek(0)
-    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as handle:
-        reader = csv.reader(_limit_lines(handle, path), delimiter=delimiter, strict=True)
+    form = detect_form(file, path, delimiter)
+    n_skipped = form.first_line - 1
+    with open_table(file, form) as handle:
+        lines = _limit_lines(handle, path)
+        reader = csv.reader(lines, delimiter=form.delimiter, strict=True)
         try:
             header = next(reader, [])
             if doubled := [name for name in header if header.count(name) > 1]:
                 name = repr(clean_text(doubled[0])) if doubled[0] else "not named"
                 raise RecordError(
                     f"two columns are {'called ' if doubled[0] else ''}{name}",
-                    where=f"{path}:1",
+                    where=f"{path}:{form.first_line}",
                     hint="Rename or delete one of them.",
                 )
             for cells in reader:
-                where = f"{path}:{reader.line_num}"
+                where = f"{path}:{reader.line_num + n_skipped}"
                 if not any(cells):
                     continue
                 if len(cells) != len(header):
@@ -208,11 +235,13 @@ def _iter_csv(file: IO[bytes], path: Path, delimiter: str) -> Iterator[tuple[str
                     {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""},
                 )
         except csv.Error as error:
-            raise RecordError(f"not CSV: {error}", where=f"{path}:{reader.line_num}") from error
+            raise RecordError(
+                f"not CSV: {error}", where=f"{path}:{reader.line_num + n_skipped}"
+            ) from error
         except UnicodeDecodeError as error:
             raise RecordError(
-                "the text is not UTF-8",
-                where=f"{path}, from line {reader.line_num + 1} on",
+                f"the text is not {ENCODING_NAMES[form.encoding]}",
+                where=f"{path}, from line {reader.line_num + n_skipped + 1} on",
                 hint=_SAVE_HINT,
             ) from error
 
@@ -271,21 +300,6 @@ def _iter_sheet(openpyxl: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]
 def _read_cell(cell: Any) -> Any:
     """Converts a cell to a JSON value; dates become ISO texts."""
     return cell if isinstance(cell, str | int | float | bool) else str(cell)
-
-
-def _check_delimiter(header: bytes, path: Path, delimiter: str) -> None:
-    """Raises a ``RecordError`` if the header has another delimiter, and not the expected one."""
-    if delimiter.encode() in header:
-        return
-    for other, name in _DELIMITER_NAMES.items():
-        if other.encode() in header:
-            raise RecordError(
-                f"the columns are separated by {name}, not by {_DELIMITER_NAMES[delimiter]}",
-                where=f"{path}:1",
-                hint="Columns of .csv are separated by commas, those of .tsv by tabs. Where commas "
-                "are decimal, Excel writes semicolons: save it as text with tabs, named .tsv, and "
-                "with decimal points.",
-            )
 
 
 def _limit_lines(handle: IO[str], path: Path) -> Iterator[str]:

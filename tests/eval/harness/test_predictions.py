@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -383,12 +384,12 @@ def test_files_without_predictions_are_said_to_have_none(
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("own.csv", "id;value\na;1,5\n", "semicolons, not by commas"),
-        ("own.json", '{\n  "a": "YES",\n  "b": "NO"\n}\n', "one JSON object, not rows"),
+        ("own.csv", "id;value,raw\na;1,5\n", "both commas and semicolons"),
+        ("own.json", '{\n  "a": "YES",\n  "b": "NO"\n}\n', "one JSON object, with the keys a, b"),
         ("own.json", '{\n  "a": "YES",\n', "not JSON"),
         ("own.csv", "PK\x03\x04", "an Excel workbook"),
         ("own.csv", "id,value,,\na,1,,\n", "two columns are not named"),
-        ("own.csv", '\ufeff"id";"value"\n"a";"1"\n', "semicolons, not by commas"),
+        ("own.tsv", '\ufeff"id";"value"\n"a";"1"\n', "semicolons, not by tabs"),
         ("own.csv", "id\tvalue\na\t1\n", "tabs, not by commas"),
         ("own.tsv", "id,value\na,1\n", "commas, not by tabs"),
     ],
@@ -399,6 +400,43 @@ def test_files_that_are_no_tables_are_named(
     path = tmp_path / name
     path.write_text(content, "utf-8")
     with pytest.raises(RecordError, match=message):
+        read_own(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "encoding"),
+    [
+        ("own.csv", "id;value;sure\na;1,5;0,25\nb;x;.75\n", "utf-8"),
+        ("own.csv", '\ufeff"id";"value, full";"sure"\r\n"a";"1,5";",25"\r\nb;x;0.75\r\n', "utf-8"),
+        ("own.csv", "sep=;\nid;value;sure\na;1,5;0,25\nb;x;0,75\n", "utf-8"),
+        ("own.csv", 'id,value,sure\na,"1,5",0.25\nb,x,0.75\n', "utf-16"),
+        ("own.csv", "id\tvalue\tsure\na\t1,5\t0,25\nb\tx\t0,75\n", "utf-16"),
+        ("own.tsv", "id\tvalue\tsure\na\t1,5\t0,25\nb\tx\t0,75\n", "utf-8"),
+        ("own.txt", "id\tvalue\tsure\na\t1,5\t0,25\nb\tx\t0,75\n", "utf-16"),
+        ("own.txt.gz", "id\tvalue\tsure\na\t1,5\t0,25\nb\tx\t0,75\n", "utf-16"),
+    ],
+)
+def test_exports_of_excel_are_read(tmp_path: Path, name: str, content: str, encoding: str) -> None:
+    path = tmp_path / name
+    data = content.encode(encoding)
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    value = "value, full" if "value, full" in content else "value"
+    replies = read_own(path, field_map={"confidence": "sure", "value": value})
+    # Only confidences are numbers with a decimal comma; a value is a text.
+    assert [(r.id, r.value, r.confidence) for r in replies] == [
+        ("a", "1,5", 0.25),
+        ("b", "x", 0.75),
+    ]
+
+
+def test_lines_of_exports_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("sep=;\nid;value\na;1\nb;2;3\n")
+    with pytest.raises(RecordError) as caught:
+        read_own(path)
+    assert caught.value.where == f"{path}:4"
+    path.write_bytes("id;value\na;1\n".encode("utf-16")[:-3])
+    with pytest.raises(RecordError, match="UTF-16"):
         read_own(path)
 
 
