@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from eval.extraction.matchers.match_result import EQUAL, MatchResult
 from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.rules import fold_value
-from eval.extraction.matchers.schema_nodes import ALTERNATIVES, SchemaNode
+from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
@@ -27,9 +27,9 @@ from eval.extraction.verdicts.value_kinds import (
     SCALAR,
     SCALAR_ARRAY,
     SCALAR_TYPES,
+    Alternatives,
     ValueKinds,
     choose_first,
-    has_alternatives,
     has_content,
 )
 
@@ -69,7 +69,7 @@ def align_values(root: SchemaNode, expected: Any, predicted: Any, matching: Matc
 
     Args:
         root: schema node of both.
-        expected: any parsed JSON value.
+        expected: any parsed JSON value; its alternatives are read (``read_alternatives``).
         predicted: any parsed JSON value; ``None`` if there is none.
         matching: when two values count as the same.
 
@@ -108,8 +108,8 @@ class _Aligner:
             SCALAR,
             SCALAR_ARRAY,
         ):
-            if has_alternatives(expected):
-                expected, match = self._choose_alternative(node, expected[ALTERNATIVES], predicted)
+            if isinstance(expected, Alternatives):
+                expected, match = self._choose_alternative(node, expected, predicted)
             else:
                 match = compare_values(node, expected, predicted, self.matching)
             entries.append(Entry(node, expected, predicted, match))
@@ -130,7 +130,7 @@ class _Aligner:
             )
 
     def _choose_alternative(
-        self, node: SchemaNode, alternatives: list[Any], predicted: Any
+        self, node: SchemaNode, alternatives: Alternatives, predicted: Any
     ) -> tuple[Any, MatchResult]:
         """Returns the right value that is nearest to the predicted one, and how they compare."""
         results = [

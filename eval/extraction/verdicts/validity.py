@@ -56,7 +56,7 @@ def judge_validity(
 
     Args:
         plan: plan of the schema.
-        expected: the expected output.
+        expected: the expected output; its alternatives are read (``read_alternatives``).
         predicted: the reply as parsed JSON.
         entries: its aligned fields.
         matching: whether nulls count as absent, and the rules.

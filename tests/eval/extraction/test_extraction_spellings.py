@@ -303,6 +303,31 @@ def test_any_of_several_right_values_counts() -> None:
     assert (missed.expected, missed.missed) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "value", [[], 5, {}, "alpha", None, ["alpha"], ["alpha", "beta"], [["alpha"]], [{"$any": []}]]
+)
+def test_a_reply_cannot_give_several_values(value: Any) -> None:
+    text: dict[str, Any] = {"type": "string"}
+    rows = {"type": "array", "items": {"type": "object", "properties": {"a": text}}}
+    schema = {"type": "object", "properties": {"f": text, "g": text, "rows": rows}}
+    given = {"$any": value}
+    for expected in (
+        {"f": "alpha", "rows": [{"a": "alpha"}]},
+        {"f": {"$any": ["alpha", "beta"]}, "rows": [{"a": {"$any": ["alpha"]}}]},
+    ):
+        sample = Sample(id="s", text="alpha", schema=schema, expected=expected)
+        for predicted in (
+            {"f": given, "rows": [{"a": given}]},
+            {"f": given, "rows": given},
+            {"rows": [given, given]},
+            given,
+        ):
+            assert score_sample(sample, predicted).score.tally.right == 0
+        surplus = score_sample(sample, {"f": "alpha", "g": given, "other": given}).score
+        assert surplus.tally.right == 1
+        assert not surplus.valid
+
+
 def test_own_judge_is_asked_last(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
