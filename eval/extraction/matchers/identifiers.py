@@ -12,7 +12,10 @@ from eval.extraction.settings import Matching
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _DEFAULT_PORTS = {"http": ":80", "https": ":443", "ftp": ":21"}
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x|#)\s*\d+\s*$", re.IGNORECASE)
-_EMAIL = re.compile(r"(?:mailto:)?<?[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+>?", re.IGNORECASE)
+# The parts of the host have no points, so that there is one way to match a text.
+_EMAIL = re.compile(r"(?:mailto:)?<?[^@\s<>]+@(?:[^@\s<>.]+\.)+[^@\s<>.]+>?", re.IGNORECASE)
+MAX_EMAIL_LENGTH = 320
+"""Maximum length of an e-mail address (RFC 3696)."""
 _WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 MIN_PHONE_DIGITS = 7
 """A number without country code matches one with a country code only if it has this many digits."""
@@ -36,7 +39,7 @@ def normalise_url(text: str) -> str:
 
 def is_email(text: str) -> bool:
     """Returns whether a text is written as an e-mail address."""
-    return "@" in text and _EMAIL.fullmatch(text) is not None
+    return "@" in text and len(text) <= MAX_EMAIL_LENGTH and _EMAIL.fullmatch(text) is not None
 
 
 def is_url(text: str) -> bool:

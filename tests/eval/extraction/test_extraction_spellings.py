@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+import time
 from decimal import Decimal
 from types import ModuleType
 from typing import Any
@@ -13,10 +14,12 @@ from extraction_spellings import HARMLESS, TEN_HARMLESS, TEXTS, WRONG, Case
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from eval.extraction.matchers.identifiers import is_email
 from eval.extraction.matchers.rules import load_judge
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import FieldMatch, SampleScore, score_sample
 from eval.extraction.settings import ALL_RULES, DEFAULT_MATCHING, DEFAULT_RULES, Matching
+from eval.extraction.verdicts.hallucination import TextIndex
 from kg.base.errors import SettingError
 
 STRICT = Matching(rules=(), ordered_arrays=True, nulls="strict")
@@ -268,6 +271,29 @@ def test_identifier_with_another_character_is_wrong(code: str, place: int, new: 
 def test_hostile_texts_are_compared_in_bounded_time(text: str) -> None:
     assert is_same(text, text)
     assert not is_same(text, text + "5")
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 1_000_000, "1," * 500_000, "1" + "a" * 999_999, "a@" + "." * 999_997 + "@"]
+)
+def test_long_texts_are_searched_in_linear_time(text: str) -> None:
+    started = time.process_time()
+    index = TextIndex(text)
+    assert not index.contains_value(7_000_000, "")
+    assert index.numbers is not None
+    assert index.large_numbers is not None
+    assert not is_email(text)
+    # With quadratic time it took minutes.
+    assert time.process_time() - started < 10
+
+
+def test_mail_addresses_and_scaled_numbers_are_recognised() -> None:
+    for text in ("a@b.org", "mailto:A.b@mail.example.org", "<a@b-c.example.org>"):
+        assert is_email(text)
+    for text in ("a@b", "a@b.", "a@.org", "a b@c.org", "a@" + "b." * 200 + "org"):
+        assert not is_email(text)
+    index = TextIndex("3 million, 1,5 Mio, 12.5k and 2,345 thousand; 7 millionaires, 5 " + "m" * 30)
+    assert index.large_numbers == {3e6, 1.5e6, 12_500, 2_345_000}
 
 
 # -- lists, alternatives, judges ------------------------------------------------------------------
