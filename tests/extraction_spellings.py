@@ -20,6 +20,8 @@ STRING: dict[str, Any] = {"type": "string"}
 NUMBER: dict[str, Any] = {"type": "number"}
 INTEGER: dict[str, Any] = {"type": "integer"}
 BOOLEAN: dict[str, Any] = {"type": "boolean"}
+URI: dict[str, Any] = {"type": "string", "format": "uri"}
+DATE_TIME: dict[str, Any] = {"type": "string", "format": "date-time"}
 DATE: dict[str, Any] = {"type": "string", "format": "date"}
 TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
@@ -69,6 +71,12 @@ HARMLESS = [
     Case("$1.2M", "$1,200,000", STRING),
     Case("2024年1月5日", "2024-01-05", STRING),
     Case("5%", "0.05", STRING),
+    Case("$1.50", "1.5", STRING),
+    Case("1.50 kg", "1.5 kg", STRING),
+    Case("3.0", "3", STRING),
+    Case(3.10, 3.1, NUMBER),
+    Case("16 GB", "16 gb", STRING),
+    Case("100 MBit/s", "100 Mbit/s", STRING),
     Case("5 %", "5 percent", STRING),
     Case("12 kg", "12 kilograms", STRING),
     Case("1 km", "1000 m", STRING),
@@ -90,6 +98,11 @@ HARMLESS = [
     Case("tel:555-123-4567", "555 123 4567", STRING),
     Case("Info@Example.org", "mailto:info@example.org", STRING),
     Case("https://example.org/a/", "example.org/a", STRING),
+    Case("https://Example.org/Ab", "example.org/Ab", STRING),
+    Case("HTTPS://EXAMPLE.org/Ab", "https://example.org/Ab", STRING),
+    Case("HTTPS://EXAMPLE.org/Ab", "https://example.org/Ab/", URI),
+    Case("www.Example.org/Ab", "http://www.example.org/Ab", STRING),
+    Case("2024-01-05T00:00:00+05:00", "2024-01-04T19:00:00Z", STRING),
     Case(True, "yes", BOOLEAN),
     Case(False, "No", BOOLEAN),
     Case(True, 1, BOOLEAN),
@@ -144,6 +157,9 @@ WRONG = [
     Case("1-1000", "11000", STRING),
     Case("1500-2000", "15002000", STRING),
     Case("1-1000 mg", "11000mg", STRING),
+    Case("3.10", "3.1", STRING),
+    Case("6.1", "6.100", STRING),
+    Case("1.10", "1.1", STRING),
     # sign
     Case(-5, 5, INTEGER),
     Case(-1200.5, 1200.5, NUMBER),
@@ -171,6 +187,12 @@ WRONG = [
     Case("5 mg", "5 µg", STRING),
     Case("10 km/h", "10 m/s", STRING),
     Case("5%", "5‰", STRING),
+    Case("100 Mb/s", "100 MB/s", STRING),
+    Case("100 Mbps", "100 MBps", STRING),
+    Case("5 Gb", "5 GB", STRING),
+    Case("64 KiB", "64 Kib", STRING),
+    Case("a disk of 5 GB", "a disk of 5 Gb", STRING),
+    Case("5 mg/l", "5 Mg/l", STRING),
     Case("5%", "0.5", STRING),
     # dates and times
     Case("2024-01-05", "2023-01-05", DATE),
@@ -185,6 +207,9 @@ WRONG = [
     Case("01/02/2024", "02/01/2024", STRING),
     Case("10:30 AM", "10:30 PM", STRING),
     Case("2024-01-05T10:00:00Z", "2024-01-05T11:00:00Z", {"type": "string", "format": "date-time"}),
+    Case("2024-01-05T00:00:00+05:00", "2024-01-05T00:00:00Z", STRING),
+    Case("2024-01-05T00:00:00+05:00", "2024-01-05T00:00:00Z", DATE_TIME),
+    Case("2024-01-05T00:00:00-08:00", "2024-01-05T00:00:00+09:00", DATE_TIME),
     Case(1990, 1991, INTEGER),
     Case(1990, 1991, NUMBER),
     Case("1990", "1991", STRING),
@@ -228,6 +253,11 @@ WRONG = [
     Case("j.smith@example.org", "jsmith@example.org", STRING),
     Case("info@example.org", "info@example.com", STRING),
     Case("https://example.org/a", "https://example.org/b", STRING),
+    Case("https://youtu.be/dQw4w9WgXcQ", "https://youtu.be/dqw4w9wgxcq", URI),
+    Case("https://youtu.be/dQw4w9WgXcQ", "https://youtu.be/DQW4w9WgXcQ", STRING),
+    Case("https://youtu.be/dQw4w9WgXcQ", "youtu.be/DQW4w9WgXcQ", URI),
+    Case("www.example.org/?id=a", "www.example.org/?id=A", STRING),
+    Case("http://example.org/a", "https://example.org/a", STRING),
     Case("C", "C++", STRING),
     Case("C#", "C", STRING),
     Case("192.168.1.10", "192.168.11.0", STRING),

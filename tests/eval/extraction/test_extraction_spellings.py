@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import sys
 import time
 from decimal import Decimal
@@ -206,7 +207,13 @@ def test_two_texts_are_the_same_amount_if_and_only_if_they_name_one(
     for other in (first, second, first + 1, -first, first * 10, first * 1000):
         # "1.234" may be a plain number with three decimals, which is not what is generated here.
         texts = format_number(first, first_style), format_number(other, second_style)
-        assert is_same(*texts) == (first == other), texts
+        # 1.50 and 1.5 may be two versions.
+        differs_in_zeros = (
+            texts[0] != texts[1]
+            and all(re.fullmatch(r"\d+\.\d+", text) for text in texts)
+            and texts[0].rstrip("0") == texts[1].rstrip("0")
+        )
+        assert is_same(*texts) == (first == other and not differs_in_zeros), texts
 
 
 @PROPERTY_SETTINGS
