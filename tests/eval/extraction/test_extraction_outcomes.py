@@ -11,6 +11,7 @@ from eval.extraction.record import SystemReport
 from eval.extraction.row import ExtractionRow
 from eval.extraction.row_builder import build_row
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
+from eval.extraction.scorer import score_sample
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.harness.reply import Reply
 
@@ -107,6 +108,33 @@ def test_null_in_a_required_field_is_missed_and_a_missing_one_invalid() -> None:
     unknown = {"name": "Ada", "born": None, "city": "London"}
     row = build({"name": "Ada", "city": "London"}, unknown)
     assert (row.outcome, row.score.exact_match) == ("OK", True)
+
+
+@pytest.mark.parametrize("in_array", [False, True])
+def test_a_missing_key_is_tolerated_only_if_the_expected_output_lacks_the_same(
+    in_array: bool,
+) -> None:
+    part = {"type": "object", "required": ["a", "b", "c"]}
+    part["properties"] = {key: {"type": "string"} for key in "abc"}
+    schema = {"type": "object", "properties": {"part": part}}
+    if in_array:
+        schema["properties"] = {"part": {"type": "array", "items": part}}
+    full = {"a": "x", "b": "y"}
+    expected = {"part": [full, full] if in_array else full}
+    sample = Sample(id="s", text="", schema=schema, expected=expected)
+    for value, missing in (
+        (full, ""),
+        ({**full, "c": "z"}, ""),
+        ({"a": "x"}, "b"),
+        ({"b": "y"}, "a"),
+        ({"b": "y", "c": "z"}, "a"),
+    ):
+        predicted = {"part": [full, value] if in_array else value}
+        score = score_sample(sample, predicted).score
+        assert score.valid == (not missing)
+        path = "/part/1" if in_array else "/part"
+        errors = (f'{path}: "{missing}" is a required property',) if missing else ()
+        assert score.schema_errors == errors
 
 
 def test_other_violations_stay_invalid_and_are_named() -> None:
