@@ -177,7 +177,7 @@ def _count_fields(
         if field.rule:
             rules[field.rule] = rules.get(field.rule, 0) + 1
     packed_absence = _PACKED_LEFT_OUT if parsed else _PACKED_ABSENT
-    for node, count in Counter(alignment.left_out).items():
+    for node, count in Counter(node for node, _ in alignment.left_out).items():
         packed_tally = count * packed_absence
         packed_total += packed_tally
         type_name = _TYPE_FAMILIES[node.types[0] if node.types else "null"]

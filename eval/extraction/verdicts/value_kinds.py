@@ -72,22 +72,30 @@ class ValueKinds:
             rows.append(row)
         return rows
 
-    def iter_leaves(self, node: SchemaNode, value: Any) -> Iterator[tuple[SchemaNode, Any]]:
-        """Yields the fields of a value that has no counterpart."""
+    def iter_leaves(
+        self, node: SchemaNode, value: Any, owner: int = 0
+    ) -> Iterator[tuple[SchemaNode, Any, int]]:
+        """Yields the fields of a value that has no counterpart, and the identity of their object.
+
+        Args:
+            node: its schema node.
+            value: the value.
+            owner: identity of the object that the value is a part of.
+        """
         if node.ignored:
             return
         kind = self.find_kind(value, node)
         if kind == OBJECT:
             for key, child in node.members:
                 if value.get(key) is not None:
-                    yield from self.iter_leaves(child, value[key])
+                    yield from self.iter_leaves(child, value[key], id(value))
             for key in sorted(value.keys() - node.keys.keys()):
-                yield from self.iter_leaves(node.get_child(key), value[key])
+                yield from self.iter_leaves(node.get_child(key), value[key], id(value))
         elif kind == NESTED_ARRAY:
             for element in value:
-                yield from self.iter_leaves(node.get_element(), element)
+                yield from self.iter_leaves(node.get_element(), element, owner)
         elif kind != EMPTY:
-            yield node, choose_first(value)
+            yield node, choose_first(value), owner
 
 
 class Alternatives(tuple[Any, ...]):

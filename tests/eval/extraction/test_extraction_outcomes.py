@@ -225,6 +225,40 @@ def test_risk_and_coverage_of_each_field() -> None:
     assert (risks["phone"].n, risks["phone"].wrong) == (4, 0)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (2, 0, 1)])
+def test_confidences_of_equal_values_stay_with_their_elements(order: tuple[int, ...]) -> None:
+    item = {"type": "object", "properties": {key: {"type": "string"} for key in ("id", "a", "b")}}
+    item["properties"]["in"] = {"type": "object", "properties": {"c": {"type": "string"}}}  # type: ignore[index]
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
+    expected = [
+        {"id": "first", "a": "x", "in": {"c": "x"}},
+        {"id": "second", "a": "y", "in": {"c": "y"}},
+    ]
+    # The second and the third, surplus row are wrong in "a" and "c"; the third has "b" as well.
+    rows = [
+        {"id": "first", "a": "x", "b": None, "in": {"c": "x"}},
+        {"id": "second", "a": "x", "b": None, "in": {"c": "x"}},
+        {"id": "third", "a": "x", "b": "x", "in": {"c": "x"}},
+    ]
+    sure = [
+        {"a": 0.9, "b": 0.8, "in": {"c": 0.85}},
+        {"a": 0.3, "b": 0.4, "in": {"c": 0.35}},
+        {"a": 0.1, "b": 0.2, "in": {"c": 0.15}},
+    ]
+    sample = Sample(id="s", text="", schema=schema, expected={"rows": expected})
+    score = score_sample(
+        sample,
+        {"rows": [rows[index] for index in order]},
+        confidences={"rows": [sure[index] for index in order]},
+    ).score
+    found = {path: sorted(pairs) for path, pairs in score.field_confidences.items()}
+    assert found == {
+        "rows[].a": [(0.1, False), (0.3, False), (0.9, True)],
+        "rows[].b": [(0.2, False), (0.4, True), (0.8, True)],
+        "rows[].in.c": [(0.15, False), (0.35, False), (0.85, True)],
+    }
+
+
 def test_confidence_of_the_reply_stands_for_its_fields() -> None:
     rows = [
         build(EXPECTED, id_="a", confidence=0.9),
