@@ -45,6 +45,7 @@ from eval.extraction.verdicts.validity import (
     Validity,
     judge_validity,
 )
+from eval.extraction.verdicts.value_kinds import read_alternatives
 
 __all__ = [
     "CATEGORIES",
@@ -88,11 +89,12 @@ def score_sample(
     plan = get_schema_plan(sample.schema)
     if not parsed:
         predicted = None
-    alignment = align_values(plan.root, sample.expected, predicted, matching)
+    expected = read_alternatives(sample.expected)
+    alignment = align_values(plan.root, expected, predicted, matching)
     validity = INVALID
     if parsed:
         entries = alignment.entries
-        validity = judge_validity(plan, sample.expected, predicted, entries, matching)
+        validity = judge_validity(plan, expected, predicted, entries, matching)
     judge = FieldJudge(sample.text, matching, valid=validity.valid, literal=validity.literal)
     fields = judge.judge_fields(alignment.entries)
     score = _count_fields(sample, plan, alignment, fields, matching, validity, parsed=parsed)
@@ -175,7 +177,7 @@ def _count_fields(
         if field.rule:
             rules[field.rule] = rules.get(field.rule, 0) + 1
     packed_absence = _PACKED_LEFT_OUT if parsed else _PACKED_ABSENT
-    for node, count in Counter(alignment.left_out).items():
+    for node, count in Counter(node for node, _ in alignment.left_out).items():
         packed_tally = count * packed_absence
         packed_total += packed_tally
         type_name = _TYPE_FAMILIES[node.types[0] if node.types else "null"]

@@ -75,7 +75,8 @@ _NUMBERS: Final = (
 _UNIT: Final = re.compile(r"[a-zA-Zµμ°Ω]{1,15}[²³23]?(?:/[a-zA-Zµμ°Ω]{1,15}[²³23]?)?")
 _MAX_RELATIVE_ERROR: Final = 1e-9
 """Largest relative difference of two quantities that are equal after conversion."""
-_PREFIX_UNITS: Final = re.compile(r"[\d.,]\s*(?P<unit>[^\W\d_]{2,5})\W*$")
+_PREFIX_UNITS: Final = re.compile(r"[\d.,]\s*(?P<unit>[^\W\d_]{2,5}(?:/[^\W\d_]{1,4})?)\W*$")
+_BITS_OR_BYTES: Final = re.compile(r"[kKMGTPE]i?[bB](?:ps|/[^\W\d_]{1,4})?")
 
 
 class Amount(NamedTuple):
@@ -223,14 +224,17 @@ def parse_unit(text: str) -> Any:
 
 
 def differs_in_prefix(first: str, second: str) -> bool:
-    """Returns whether the units of two texts differ in milli and mega, or pico and peta.
+    """Returns whether two units differ in milli and mega, pico and peta, or bit and byte.
 
-    "5 mW" and "5 MW" are different, although their letters are the same but for case.
+    "5 mW" and "5 MW" are different, although their letters are the same but for case; so are "5 Gb"
+    and "5 GB".
     """
     matches = _PREFIX_UNITS.search(first), _PREFIX_UNITS.search(second)
     if matches[0] is None or matches[1] is None:
         return False
     units = matches[0]["unit"], matches[1]["unit"]
+    if units[0][0] == units[1][0] and all(map(_BITS_OR_BYTES.fullmatch, units)):
+        return ("B" in units[0]) != ("B" in units[1])
     return (
         units[0] != units[1]
         and units[0][1:] == units[1][1:]

@@ -146,17 +146,18 @@ def parse_readings(text: str, order: str = "") -> tuple[Moment, ...]:
 def has_same_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool | None:
     """Returns whether the readings of two texts are the same; ``None`` if one is no date or time.
 
-    An ambiguous date equals only one in the same notation: 05/06/2024 and 5-6-2024. A date equals
-    midnight of that date.
+    An ambiguous date equals only one in the same notation: 05/06/2024 and 5-6-2024. A date
+    without a time equals midnight of that date.
     """
     if not first or not second or not _is_precise(first[0]) or not _is_precise(second[0]):
         return None
-    moments = [[_drop_midnight(moment) for moment in found] for found in (first, second)]
-    if moments[0] == moments[1]:
+    if first == second:
         return True
-    return len(moments[0]) == len(moments[1]) == 1 and _is_same_instant(
-        moments[0][0], moments[1][0]
-    )
+    if len(first) == len(second) == 1 and _is_same_instant(first[0], second[0]):
+        return True
+    if (first[0].clock is None) == (second[0].clock is None):
+        return False
+    return [*map(_drop_midnight, first)] == [*map(_drop_midnight, second)]
 
 
 def is_ambiguous_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool:

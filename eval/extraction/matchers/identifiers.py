@@ -10,9 +10,13 @@ from eval.extraction.settings import Matching
 
 # Matches scheme, host (with port) and the rest of a URL.
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": ":80", "https": ":443", "ftp": ":21"}
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x|#)\s*\d+\s*$", re.IGNORECASE)
-_EMAIL = re.compile(r"(?:mailto:)?<?[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+>?", re.IGNORECASE)
+# The parts of the host have no points, so that there is one way to match a text.
+_EMAIL = re.compile(r"(?:mailto:)?<?[^@\s<>]+@(?:[^@\s<>.]+\.)+[^@\s<>.]+>?", re.IGNORECASE)
+MAX_EMAIL_LENGTH = 320
+"""Maximum length of an e-mail address (RFC 3696)."""
 _WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 MIN_PHONE_DIGITS = 7
 """A number without country code matches one with a country code only if it has this many digits."""
@@ -36,12 +40,31 @@ def normalise_url(text: str) -> str:
 
 def is_email(text: str) -> bool:
     """Returns whether a text is written as an e-mail address."""
-    return "@" in text and _EMAIL.fullmatch(text) is not None
+    return "@" in text and len(text) <= MAX_EMAIL_LENGTH and _EMAIL.fullmatch(text) is not None
 
 
 def is_url(text: str) -> bool:
     """Returns whether a text is written as a web address."""
     return _WEB_ADDRESS.fullmatch(text) is not None
+
+
+def differs_in_path(first: str, second: str) -> bool:
+    """Returns whether two texts are web addresses that differ in what follows the host."""
+    rests = _read_path(first), _read_path(second)
+    return None not in rests and rests[0] != rests[1]
+
+
+def _read_path(text: str) -> str | None:
+    text = text.strip()
+    if not is_url(text):
+        return None
+    match = _URL.fullmatch(text if has_scheme(text) else f"https://{text}")
+    return None if match is None else match[3].rstrip("/")
+
+
+def has_scheme(text: str) -> bool:
+    """Returns whether a text begins with the scheme of a URL."""
+    return _SCHEME.match(text) is not None
 
 
 def normalise_uuid(text: str) -> str:

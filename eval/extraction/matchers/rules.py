@@ -28,6 +28,7 @@ from eval.extraction.matchers.dates import (
     parse_readings,
 )
 from eval.extraction.matchers.identifiers import (
+    has_scheme,
     is_email,
     is_url,
     normalise_email,
@@ -45,6 +46,7 @@ from eval.extraction.matchers.spellings import (
     has_same_code,
     is_phone_like,
 )
+from eval.extraction.matchers.strings import differs_by_case
 from eval.extraction.settings import Matching, Rule
 from kg.base.errors import SettingError
 
@@ -194,6 +196,8 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
     read = _read_short_spelling if length <= MAX_CACHED_LENGTH else _read_spelling
     options = rules, matching.date_order, matching.case_sensitive
     first, second = read(expected, *options), read(predicted, *options)
+    if first.folded == second.folded and differs_by_case(first.text, second.text):
+        return ""
     if first.has_digits and second.has_digits:
         # Before case is folded, because "mW" and "MW" are different units.
         rule = _find_structured_rule(first, second, matching)
@@ -215,7 +219,7 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         if bare[0] == bare[1]:
             return "accents"
     if first.is_address or second.is_address:
-        is_same = _is_same_address(first.folded, second.folded)
+        is_same = _is_same_address(first.text, second.text)
         if is_same and "identifiers" in rules:
             return "identifiers"
     if "booleans" in rules and node.types == ("boolean",) and _reads_same(expected, predicted):
@@ -237,6 +241,8 @@ def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matchin
         if is_same_date is not None:
             return "dates" if is_same_date else ""
     if first.amount is not None and second.amount is not None:
+        if _differs_in_zeros(first.text, second.text):
+            return ""
         amount_rule = find_amount_rule(first.amount, second.amount)
         if not amount_rule and amount_rule is not None:
             return ""
@@ -250,6 +256,22 @@ def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matchin
         if len(numbers) == 2 and numbers[0] == numbers[1]:
             return "phones"
     return "identifiers" if "identifiers" in rules and has_same_code(*texts) else None
+
+
+def _differs_in_zeros(first: str, second: str) -> bool:
+    """Returns whether two texts differ in the zeros at the end: in a version, 3.10 is not 3.1.
+
+    With a currency, a unit or a sign, the texts are amounts for sure.
+    """
+    return (
+        first != second
+        and _DOTTED_PAIR.fullmatch(first) is not None
+        and _DOTTED_PAIR.fullmatch(second) is not None
+        and first.rstrip("0") == second.rstrip("0")
+    )
+
+
+_DOTTED_PAIR: Final = re.compile(r"\d+\.\d+")
 
 
 def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
@@ -306,12 +328,14 @@ def _is_same_address(first: str, second: str) -> bool:
     if is_email(first) and is_email(second):
         return normalise_email(first) == normalise_email(second)
     if is_url(first) or is_url(second):
-        urls = normalise_url(first), normalise_url(second)
-        if urls[0] == urls[1]:
-            return True
         # The scheme may be missing on one side, but not be another one.
-        bare = [url.removeprefix("https://").removeprefix("http://") for url in urls]
-        return bare[0] == bare[1] and (urls[0] == bare[0]) != (urls[1] == bare[1])
+        scheme = next((text.partition(":")[0] for text in (first, second) if has_scheme(text)), "")
+        if scheme.lower() in ("", "http", "https"):
+            urls = [
+                normalise_url(text if has_scheme(text) else f"{scheme or 'https'}://{text}")
+                for text in (first, second)
+            ]
+            return urls[0] == urls[1]
     return False
 
 

@@ -37,11 +37,25 @@ _AND: Final = re.compile(r"(?<=\s)&(?=\s)")
 
 _CODE: Final = re.compile(r"[^\W_]+(?:[ \-./][^\W_]+)*")
 _CODE_SEPARATOR: Final = re.compile(r"[ \-./]")
-_DECIMAL: Final = re.compile(r"\d+\.\d+")
+_POINT: Final = re.compile(r"(?<=\d)[./](?=\d)")
+# A number with a decimal point, or two numbers of which at least one has it; maybe with a currency
+# before it and a unit after it.
+_DECIMAL: Final = re.compile(
+    rf"(?:{_LETTER}{{1,4}} ?)?(?:\d+\.\d+(?:[-/ ]\d+(?:\.\d+)?)?|\d+[-/ ]\d+\.\d+)"
+    rf"(?: ?{_LETTER}{{1,15}})?"
+)
+# A version, the number of a section or an IP address: the number of digits in each part counts.
+_DOTTED: Final = re.compile(r"\d{1,3}(?:\.\d{1,3})+")
+_RANGE: Final = re.compile(
+    rf"([1-9]\d{{0,5}})-([1-9]\d{{0,5}})(?: {_LETTER}{{1,15}}|{_LETTER}{{2,15}})?"
+)
 MIN_CODE_LENGTH: Final = 5
 """Minimum number of letters and digits of an identifier whose separators do not count."""
 MIN_CODE_DIGITS: Final = 3
+MIN_PHONE_DIGITS: Final = 7
+"""Minimum number of digits of a text that is read as a telephone number in a field of any text."""
 
+_AREA: Final = re.compile(r"tel:\s*[\d+(]|\+|\(\+?\d{2,5}\)[\s./-]*[\d(]", re.I)
 _PHONE: Final = re.compile(r"(?:tel:)?\s*[+(]?[\d\s()./-]{7,30}(?:(?:ext\.?|x)\s*\d{1,6})?", re.I)
 
 
@@ -108,7 +122,8 @@ def has_same_code(first: str, second: str) -> bool:
     """Returns whether two identifiers differ only in their separators.
 
     Both are folded texts. Separators may be of another kind at the same places, or missing on one
-    side altogether; "12-345" and "123-45" are different.
+    side altogether; "12-345" and "123-45" are different. A decimal point, the bar of a fraction,
+    the hyphen of a range and the points of a version or an IP address are no separators.
     """
     if not _CODE.fullmatch(first) or not _CODE.fullmatch(second):
         return False
@@ -120,13 +135,25 @@ def has_same_code(first: str, second: str) -> bool:
     if sum(map(str.isdecimal, codes[0])) < MIN_CODE_DIGITS:
         return False
     if first == codes[0] or second == codes[0]:
-        return True
+        return not _is_numeric(second if first == codes[0] else first)
     return _CODE_SEPARATOR.sub("-", first) == _CODE_SEPARATOR.sub("-", second)
+
+
+def _is_numeric(text: str) -> bool:
+    """Returns whether the separators of a text with digits are part of a number, or of several."""
+    if _DOTTED.fullmatch(text) or len(_POINT.findall(text)) == 1:
+        return True
+    limits = _RANGE.fullmatch(text)
+    return limits is not None and int(limits[1]) < int(limits[2])
 
 
 def is_phone_like(text: str) -> bool:
     """Returns whether a text is written as a telephone number with a country or area code."""
-    return text[:1] in ("+", "(", "t") and _PHONE.fullmatch(text) is not None
+    return (
+        _AREA.match(text) is not None
+        and _PHONE.fullmatch(text) is not None
+        and sum(map(str.isdecimal, text)) >= MIN_PHONE_DIGITS
+    )
 
 
 def could_be_phone(text: str) -> bool:

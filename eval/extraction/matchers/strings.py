@@ -5,6 +5,7 @@ from __future__ import annotations
 from rapidfuzz.distance import Levenshtein
 
 from eval.extraction.matchers.amounts import differs_in_prefix
+from eval.extraction.matchers.identifiers import differs_in_path
 from eval.extraction.matchers.match_result import (
     EQUAL,
     FULL_SIMILARITY,
@@ -36,8 +37,16 @@ def match_exact_text(
 
 
 def is_same_but_for_case(first: str, second: str) -> bool:
-    """Returns whether two texts differ at most in case, and not in the prefix of a unit."""
-    return fold_case(first) == fold_case(second) and not differs_in_prefix(first, second)
+    """Returns whether two texts differ at most in case, and are the same value."""
+    return fold_case(first) == fold_case(second) and not differs_by_case(first, second)
+
+
+def differs_by_case(first: str, second: str) -> bool:
+    """Returns whether case tells two texts apart that are the same but for it.
+
+    It does in the prefixes of units, in bits and bytes, and in web addresses after the host.
+    """
+    return differs_in_prefix(first, second) or differs_in_path(first, second)
 
 
 def match_partial_text(
@@ -50,7 +59,7 @@ def match_partial_text(
     if first == second:
         return _IDENTICAL
     if fold_case(first) == fold_case(second):
-        if differs_in_prefix(first, second):
+        if differs_by_case(first, second):
             return UNEQUAL
         return (not matching.case_sensitive, 1.0, FULL_SIMILARITY, "")
     first, second = fold_case(first), fold_case(second)

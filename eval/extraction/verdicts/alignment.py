@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from eval.extraction.matchers.match_result import EQUAL, MatchResult
 from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.rules import fold_value
-from eval.extraction.matchers.schema_nodes import ALTERNATIVES, SchemaNode
+from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
@@ -27,9 +27,9 @@ from eval.extraction.verdicts.value_kinds import (
     SCALAR,
     SCALAR_ARRAY,
     SCALAR_TYPES,
+    Alternatives,
     ValueKinds,
     choose_first,
-    has_alternatives,
     has_content,
 )
 
@@ -44,7 +44,7 @@ class _Cell(NamedTuple):
     """A pair of elements, compared."""
 
     entries: list[Entry]
-    left_out: list[SchemaNode]
+    left_out: list[tuple[SchemaNode, int]]
     in_order: bool
     literal: bool
 
@@ -53,8 +53,9 @@ class Alignment(NamedTuple):
     """All fields of an expected and a predicted value, aligned."""
 
     entries: list[Entry]
-    left_out: list[SchemaNode]
-    """Declared fields that neither side has, in objects that are aligned."""
+    left_out: list[tuple[SchemaNode, int]]
+    """Declared fields that neither side has, in objects that are aligned, each with the identity of
+    the predicted object that it could be in (``Entry.owner``)."""
     in_order: bool
     """Whether the elements of all ordered arrays are in the expected order."""
     literal: bool
@@ -69,7 +70,7 @@ def align_values(root: SchemaNode, expected: Any, predicted: Any, matching: Matc
 
     Args:
         root: schema node of both.
-        expected: any parsed JSON value.
+        expected: any parsed JSON value; its alternatives are read (``read_alternatives``).
         predicted: any parsed JSON value; ``None`` if there is none.
         matching: when two values count as the same.
 
@@ -89,48 +90,61 @@ class _Aligner:
         self.literal = True
         self.bounded = False
         self.comparisons_left = MAX_COMPARED_FIELDS
-        self.left_out: list[SchemaNode] = []
+        self.left_out: list[tuple[SchemaNode, int]] = []
         self.kinds = ValueKinds(matching)
 
     def align_pair(
-        self, node: SchemaNode, expected: Any, predicted: Any, entries: list[Entry]
+        self,
+        node: SchemaNode,
+        expected: Any,
+        predicted: Any,
+        entries: list[Entry],
+        owner: int = 0,
     ) -> None:
-        """Adds the fields of two values of the same schema node to ``entries``."""
+        """Adds the fields of two values of the same schema node to ``entries``.
+
+        Args:
+            node: schema node of both.
+            expected: the expected value.
+            predicted: the predicted one.
+            entries: where the fields are added.
+            owner: identity of the predicted object that ``predicted`` is a part of.
+        """
         if node.ignored:
             return
         find_kind = self.kinds.find_kind
         expected_kind, predicted_kind = find_kind(expected, node), find_kind(predicted, node)
         if expected_kind == EMPTY or predicted_kind == EMPTY:
             self._align_one_sided(
-                node, expected, predicted, (expected_kind, predicted_kind), entries
+                node, expected, predicted, (expected_kind, predicted_kind), entries, owner
             )
         elif expected_kind in (SCALAR, SCALAR_ARRAY) and predicted_kind in (
             SCALAR,
             SCALAR_ARRAY,
         ):
-            if has_alternatives(expected):
-                expected, match = self._choose_alternative(node, expected[ALTERNATIVES], predicted)
+            if isinstance(expected, Alternatives):
+                expected, match = self._choose_alternative(node, expected, predicted)
             else:
                 match = compare_values(node, expected, predicted, self.matching)
-            entries.append(Entry(node, expected, predicted, match))
+            entries.append(Entry(node, expected, predicted, match, owner=owner))
         elif expected_kind == predicted_kind == OBJECT:
             self._align_objects(node, expected, predicted, entries)
         elif expected_kind == predicted_kind:
-            self._align_object_arrays(node, expected, predicted, entries)
+            self._align_object_arrays(node, expected, predicted, entries, owner)
         else:
             expected_type = get_json_type(choose_first(expected))
             mismatch = Mismatch(expected_type, get_json_type(predicted))
             entries += (
                 Entry(leaf, value, None, None, mismatch)
-                for leaf, value in self.kinds.iter_leaves(node, expected)
+                for leaf, value, _ in self.kinds.iter_leaves(node, expected)
             )
             entries += (
-                Entry(leaf, None, value, None, mismatch)
-                for leaf, value in self.kinds.iter_leaves(node, predicted)
+                Entry(leaf, None, value, None, mismatch, owner=leaf_owner)
+                for leaf, value, leaf_owner in self.kinds.iter_leaves(node, predicted, owner)
             )
 
     def _choose_alternative(
-        self, node: SchemaNode, alternatives: list[Any], predicted: Any
+        self, node: SchemaNode, alternatives: Alternatives, predicted: Any
     ) -> tuple[Any, MatchResult]:
         """Returns the right value that is nearest to the predicted one, and how they compare."""
         results = [
@@ -145,30 +159,32 @@ class _Aligner:
         predicted: Any,
         kinds: tuple[int, int],
         entries: list[Entry],
+        owner: int,
     ) -> None:
         if kinds == (EMPTY, EMPTY):
             self.literal &= isinstance(expected, str) == isinstance(predicted, str)
             if node.declared:
-                self.left_out += node.leaves
+                place = id(predicted) if isinstance(predicted, dict) else owner
+                self.left_out += ((leaf, place) for leaf in node.leaves)
         elif OBJECT in kinds:
             # An object that is missing lacks each of its fields.
             self._align_objects(
                 node,
                 expected if kinds[0] == OBJECT else {},
-                predicted if kinds[1] == OBJECT else {},
+                predicted if isinstance(predicted, dict) else {},
                 entries,
             )
         elif kinds[0] == EMPTY:
             # If a required array is expected to be empty, everything predicted in it is surplus.
             surplus = node.required and isinstance(expected, list)
             entries += (
-                Entry(leaf, None, value, None, None, surplus)
-                for leaf, value in self.kinds.iter_leaves(node, predicted)
+                Entry(leaf, None, value, None, None, surplus, leaf_owner)
+                for leaf, value, leaf_owner in self.kinds.iter_leaves(node, predicted, owner)
             )
         else:
             entries += (
-                Entry(leaf, value, None, None)
-                for leaf, value in self.kinds.iter_leaves(node, expected)
+                Entry(leaf, value, None, None, owner=owner)
+                for leaf, value, _ in self.kinds.iter_leaves(node, expected)
             )
 
     def _align_objects(
@@ -179,6 +195,7 @@ class _Aligner:
         entries: list[Entry],
     ) -> None:
         may_be_empty = self.kinds.may_be_empty
+        owner = id(predicted)
         for key, child in node.members:
             expected_value, predicted_value = expected.get(key), predicted.get(key)
             expected_type, predicted_type = type(expected_value), type(predicted_value)
@@ -197,18 +214,27 @@ class _Aligner:
                     match = child.identical_text if expected_type is str else EQUAL
                 else:
                     match = compare_values(child, expected_value, predicted_value, self.matching)
-                entries.append(Entry(child, expected_value, predicted_value, match))
+                entries.append(
+                    Entry(child, expected_value, predicted_value, match, None, False, owner)
+                )
             elif expected_value is not None or predicted_value is not None:
-                self.align_pair(child, expected_value, predicted_value, entries)
+                self.align_pair(child, expected_value, predicted_value, entries, owner)
             else:
-                self.left_out += child.leaves
+                self.left_out += [(leaf, owner) for leaf in child.leaves]
         declared_keys = node.keys.keys()
         if not (expected.keys() <= declared_keys and predicted.keys() <= declared_keys):
             for key in sorted((expected.keys() | predicted.keys()) - declared_keys):
-                self.align_pair(node.get_child(key), expected.get(key), predicted.get(key), entries)
+                self.align_pair(
+                    node.get_child(key), expected.get(key), predicted.get(key), entries, owner
+                )
 
     def _align_object_arrays(
-        self, node: SchemaNode, expected: list[Any], predicted: list[Any], entries: list[Entry]
+        self,
+        node: SchemaNode,
+        expected: list[Any],
+        predicted: list[Any],
+        entries: list[Entry],
+        owner: int,
     ) -> None:
         element = node.get_element()
         iter_leaves = self.kinds.iter_leaves
@@ -225,14 +251,16 @@ class _Aligner:
             ]
             expected_elements = [expected_elements[index] for index in orders[0]]
             predicted_elements = [predicted_elements[index] for index in orders[1]]
-        pairs = self._assign_elements(element, expected_elements, predicted_elements)
+        pairs = self._assign_elements(element, expected_elements, predicted_elements, owner)
         positions = [orders[1][j] for _, j, _ in sorted(pairs, key=lambda pair: orders[0][pair[0]])]
         is_in_order = all(map(operator.lt, positions, positions[1:]))
         self.in_order &= is_in_order or not is_ordered
         self.literal &= is_in_order or node.array_matcher in ("set", "bag")
         for i, j, cell in pairs:
             if cell is None:
-                self.align_pair(element, expected_elements[i], predicted_elements[j], entries)
+                self.align_pair(
+                    element, expected_elements[i], predicted_elements[j], entries, owner
+                )
             else:
                 entries += cell.entries
                 self.left_out += cell.left_out
@@ -241,16 +269,18 @@ class _Aligner:
         for index in sorted(set(range(len(expected_elements))) - {i for i, _, _ in pairs}):
             entries += (
                 Entry(leaf, value, None, None)
-                for leaf, value in iter_leaves(element, expected_elements[index])
+                for leaf, value, _ in iter_leaves(element, expected_elements[index])
             )
         for index in sorted(set(range(len(predicted_elements))) - {j for _, j, _ in pairs}):
             entries += (
-                Entry(leaf, None, value, None, None, True)
-                for leaf, value in iter_leaves(element, predicted_elements[index])
+                Entry(leaf, None, value, None, None, True, leaf_owner)
+                for leaf, value, leaf_owner in iter_leaves(
+                    element, predicted_elements[index], owner
+                )
             )
 
     def _assign_elements(
-        self, element: SchemaNode, expected: list[Any], predicted: list[Any]
+        self, element: SchemaNode, expected: list[Any], predicted: list[Any], owner: int
     ) -> list[tuple[int, int, _Cell | None]]:
         """Assigns elements to each other.
 
@@ -267,7 +297,7 @@ class _Aligner:
         gains = self._score_flat_elements(element, expected, predicted)
         if gains is not None:
             return [(i, j, None) for i, j in _best_assignment(gains)]
-        cells_by_row = self._compare_elements(element, expected, predicted)
+        cells_by_row = self._compare_elements(element, expected, predicted, owner)
         if cells_by_row is None:
             self.bounded = True
             if self.matching.rules:
@@ -307,7 +337,7 @@ class _Aligner:
         ]
 
     def _compare_elements(
-        self, element: SchemaNode, expected: list[Any], predicted: list[Any]
+        self, element: SchemaNode, expected: list[Any], predicted: list[Any], owner: int
     ) -> list[list[_Cell]] | None:
         """Compares each pair of elements; returns ``None`` if there are too many pairs."""
         if len(expected) * len(predicted) > self.comparisons_left:
@@ -320,7 +350,7 @@ class _Aligner:
                 fields: list[Entry] = []
                 self.in_order = self.literal = True
                 self.left_out = []
-                self.align_pair(element, expected_element, predicted_element, fields)
+                self.align_pair(element, expected_element, predicted_element, fields, owner)
                 self.comparisons_left -= len(fields)
                 row.append(_Cell(fields, self.left_out, self.in_order, self.literal))
             cells.append(row)

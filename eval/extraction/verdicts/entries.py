@@ -40,6 +40,8 @@ class Entry(NamedTuple):
     """Set if it has no counterpart because the structures differ."""
     surplus: bool = False
     """Whether it belongs to a surplus array element."""
+    owner: int = 0
+    """Identity of the innermost object of the reply that the predicted value is a part of."""
 
 
 _Gain = tuple[float, float, bool]
@@ -71,7 +73,7 @@ class PairScorer:
         """Returns the gain of a pair from its aligned fields."""
         gains = [
             (0.0, 0.0, False) if match is None else self._rate(node, expected, predicted, match)
-            for node, expected, predicted, match, _, _ in entries
+            for node, expected, predicted, match, *_ in entries
         ]
         return self._add_up(
             sum(gain[0] for gain in gains),

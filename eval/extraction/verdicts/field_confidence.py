@@ -1,5 +1,8 @@
 """Assigns the confidences of a reply to its fields.
 
+Values of the same field in two elements of an array may be equal, but not their confidences; so a
+confidence is found by the object that the value is a part of.
+
 A system may give, beside its extraction, a value of the same shape with a number in [0, 1] where
 the extraction has a field, or null where it left one out.
 """
@@ -17,7 +20,8 @@ from eval.extraction.verdicts.sample_score import FieldMatch
 FieldConfidences = dict[str, tuple[tuple[float, bool], ...]]
 """Path of a field → the confidence of each decision on it, and whether the decision is right."""
 
-_Found = dict[tuple[str, str], deque[float]]
+_Found = dict[tuple[int, str, str], deque[float]]
+"""Identity of an object, path and value of a part of it → its confidences, in the reply's order."""
 
 
 def assign_confidences(
@@ -37,31 +41,32 @@ def assign_confidences(
         fields: the verdicts on them, in the same order.
     """
     found: _Found = defaultdict(deque)
-    _collect(root, predicted, confidences, found)
+    _collect(root, predicted, confidences, found, 0)
     if not found:
         return {}
     decisions: dict[str, list[tuple[float, bool]]] = defaultdict(list)
 
-    def add_decision(path: str, value: Any, *, is_right: bool) -> None:
-        candidates = found.get((path, encode_json(value)))
+    def add_decision(owner: int, path: str, value: Any, *, is_right: bool) -> None:
+        candidates = found.get((owner, path, encode_json(value)))
         if candidates:
             decisions[path].append((candidates.popleft(), is_right))
 
     for entry, field in zip(alignment.entries, fields, strict=True):
         if entry.node.level < MAX_LEVELS:
-            add_decision(field.path, entry.predicted, is_right=field.category == "exact")
-    for node in alignment.left_out:
-        add_decision(node.path, None, is_right=True)
+            is_right = field.category == "exact"
+            add_decision(entry.owner, field.path, entry.predicted, is_right=is_right)
+    for node, owner in alignment.left_out:
+        add_decision(owner, node.path, None, is_right=True)
     return {path: tuple(found) for path, found in decisions.items()}
 
 
-def _collect(node: SchemaNode, value: Any, confidence: Any, found: _Found) -> None:
+def _collect(node: SchemaNode, value: Any, confidence: Any, found: _Found, owner: int) -> None:
     if isinstance(confidence, int | float) and not isinstance(confidence, bool):
         if node.level < MAX_LEVELS and 0 <= confidence <= 1:
-            found[node.path, encode_json(value)].append(float(confidence))
+            found[owner, node.path, encode_json(value)].append(float(confidence))
     elif isinstance(confidence, dict) and isinstance(value, dict):
         for key, inner in confidence.items():
-            _collect(node.get_child(key), value.get(key), inner, found)
+            _collect(node.get_child(key), value.get(key), inner, found, id(value))
     elif isinstance(confidence, list) and isinstance(value, list):
         for element, inner in zip(value, confidence, strict=False):
-            _collect(node.get_element(), element, inner, found)
+            _collect(node.get_element(), element, inner, found, owner)

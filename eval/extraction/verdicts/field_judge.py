@@ -66,7 +66,7 @@ class FieldJudge:
         return tuple(verdicts)
 
     def _judge_paired(self, entry: Entry) -> FieldMatch:
-        node, expected, predicted, match, _, _ = entry
+        node, expected, predicted, match, _, _, _ = entry
         assert match is not None
         matching = self._matching
         is_right, score, similarity, rule = match
@@ -181,7 +181,7 @@ class FieldJudge:
 
     def _judge_type(self, entry: Entry) -> tuple[str, str, bool | None]:
         """Returns a predicted field's expected type, its actual type, and whether it is right."""
-        node, expected, predicted, _, mismatch, _ = entry
+        node, expected, predicted, _, mismatch, _, _ = entry
         types = node.types
         if self._valid and len(types) == 1 and mismatch is None:
             # The validator has already checked the type of every field of a valid reply.

@@ -29,7 +29,8 @@ _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
 # A number with spaces between groups of three digits, such as "1 000 000".
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
 # A number and the word after it, which may be a scale word, such as "3 million".
-_SCALED = re.compile(r"(\d+(?:[.,]\d+)?) ?([^\W\d]+)")
+# Bounded and begun only where a number begins, so that the time is linear in the text's length.
+_SCALED = re.compile(r"(?<!\d)(\d{1,60}(?:[.,]\d{1,60})?) ?([^\W\d]{1,20})(?![^\W\d])")
 _SCALES = {
     **dict.fromkeys(["thousand", "tausend", "tsd", "mille", "mil", "k"], 1e3),
     **dict.fromkeys(["million", "millions", "millionen", "mio", "millones", "m"], 1e6),

@@ -6,7 +6,8 @@ counts, four do not, because the fields already say what is right and wrong:
 * a null (or empty text) where the schema allows none: the field is left out
 * a value in another spelling or type that a rule accepts, such as "5 Jan 2024" for a date
 * a required key that the expected output does not have either
-* a violation that the expected output has at the same place: the schema does not fit the task
+* a violation that the expected output has at the same place, of a required key the same key: the
+  schema does not fit the task
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def judge_validity(
 
     Args:
         plan: plan of the schema.
-        expected: the expected output.
+        expected: the expected output; its alternatives are read (``read_alternatives``).
         predicted: the reply as parsed JSON.
         entries: its aligned fields.
         matching: whether nulls count as absent, and the rules.
@@ -85,13 +86,16 @@ def judge_validity(
     if not errors:
         return Validity(valid=True, literal=False, nulls=reader.n_nulls, tolerated=violations)
     paths = {error.path for error in errors}
+    missing = {(error.path, error.missing_key) for error in errors if error.missing_key}
+    other_paths = {error.path for error in errors if not error.missing_key}
     # A key that is not allowed is an error of its object in the strict reading.
     parents = {path.rpartition("/")[0] for path in paths}
     # The strict reading names the violated keyword; the tolerant one often only "anyOf".
     remaining = tuple(
         violation
         for violation in violations
-        if violation.path in paths
+        if violation.path in (paths if not violation.missing_key else other_paths)
+        or (violation.path, violation.missing_key) in missing
         or (violation.keyword in _KEYS_NOT_ALLOWED and violation.path in parents)
     )
     return Validity(
@@ -160,15 +164,18 @@ def _any_lacks(objects: list[dict[str, Any]], key: str) -> bool:
     return any(choose_first(one.get(key)) in empty_values for one in objects)
 
 
-def _find_faults(plan: SchemaPlan, expected: Any) -> frozenset[tuple[str, str]]:
+def _find_faults(plan: SchemaPlan, expected: Any) -> frozenset[tuple[str, str, str]]:
     """Returns where the expected output violates the schema itself."""
     violations = plan.validator.null_validator.list_errors(choose_everywhere(expected), _MAX_LISTED)
     return frozenset(map(_locate, violations))
 
 
-def _locate(violation: Violation) -> tuple[str, str]:
-    """Returns the place of a violation, the same for all elements of an array, and its keyword."""
-    return _INDEX.sub("/[]", violation.path), violation.keyword
+def _locate(violation: Violation) -> tuple[str, str, str]:
+    """Returns the place of a violation, its keyword and the missing key, if it is one.
+
+    The place is the same for all elements of an array.
+    """
+    return _INDEX.sub("/[]", violation.path), violation.keyword, violation.missing_key
 
 
 _INDEX: Final = re.compile(r"/\d+(?=/|$)")

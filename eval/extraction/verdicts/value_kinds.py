@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -32,8 +33,6 @@ class ValueKinds:
     def find_kind(self, value: Any, node: SchemaNode) -> int:
         """Returns the kind of a value."""
         if isinstance(value, dict):
-            if has_alternatives(value):
-                return SCALAR
             return EMPTY if not value else SCALAR if node.level >= MAX_LEVELS else OBJECT
         if isinstance(value, list):
             if not has_content(value):
@@ -73,27 +72,66 @@ class ValueKinds:
             rows.append(row)
         return rows
 
-    def iter_leaves(self, node: SchemaNode, value: Any) -> Iterator[tuple[SchemaNode, Any]]:
-        """Yields the fields of a value that has no counterpart."""
+    def iter_leaves(
+        self, node: SchemaNode, value: Any, owner: int = 0
+    ) -> Iterator[tuple[SchemaNode, Any, int]]:
+        """Yields the fields of a value that has no counterpart, and the identity of their object.
+
+        Args:
+            node: its schema node.
+            value: the value.
+            owner: identity of the object that the value is a part of.
+        """
         if node.ignored:
             return
         kind = self.find_kind(value, node)
         if kind == OBJECT:
             for key, child in node.members:
                 if value.get(key) is not None:
-                    yield from self.iter_leaves(child, value[key])
+                    yield from self.iter_leaves(child, value[key], id(value))
             for key in sorted(value.keys() - node.keys.keys()):
-                yield from self.iter_leaves(node.get_child(key), value[key])
+                yield from self.iter_leaves(node.get_child(key), value[key], id(value))
         elif kind == NESTED_ARRAY:
             for element in value:
-                yield from self.iter_leaves(node.get_element(), element)
+                yield from self.iter_leaves(node.get_element(), element, owner)
         elif kind != EMPTY:
-            yield node, choose_first(value)
+            yield node, choose_first(value), owner
 
 
-def has_alternatives(value: Any) -> bool:
-    """Returns whether an expected value lists several right values of one field."""
-    return isinstance(value, dict) and len(value) == 1 and ALTERNATIVES in value
+class Alternatives(tuple[Any, ...]):
+    """Several right values of one field.
+
+    No parsed JSON is of this class, so a reply that has the notation for alternatives is an object.
+    """
+
+    __slots__ = ()
+
+
+def read_alternatives(value: Any, depth: int = 0) -> Any:
+    """Returns an expected output with its alternatives read; it is the same object if none has any.
+
+    Anything else than a list of at least one value is an object as any other.
+    """
+    if depth > MAX_VALUE_DEPTH:
+        return value
+    if isinstance(value, list):
+        elements = [
+            read_alternatives(one, depth + 1) if isinstance(one, dict | list) else one
+            for one in value
+        ]
+        return elements if any(map(operator.is_not, elements, value)) else value
+    if not isinstance(value, dict):
+        return value
+    listed = value.get(ALTERNATIVES)
+    if len(value) == 1 and isinstance(listed, list) and listed:
+        return Alternatives(listed)
+    changed = {}
+    for key, part in value.items():
+        if isinstance(part, dict | list):
+            read = read_alternatives(part, depth + 1)
+            if read is not part:
+                changed[key] = read
+    return {**value, **changed} if changed else value
 
 
 def choose_everywhere(value: Any, depth: int = 0) -> Any:
@@ -102,14 +140,14 @@ def choose_everywhere(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, list):
         return [choose_everywhere(element, depth + 1) for element in value]
-    if isinstance(value, dict) and not has_alternatives(value):
+    if isinstance(value, dict):
         return {key: choose_everywhere(part, depth + 1) for key, part in value.items()}
     return choose_first(value)
 
 
 def choose_first(value: Any) -> Any:
     """Returns the first of several right values; any other value as it is."""
-    return value[ALTERNATIVES][0] if has_alternatives(value) else value
+    return value[0] if isinstance(value, Alternatives) else value
 
 
 def has_content(value: Any) -> bool:

@@ -11,6 +11,7 @@ from eval.extraction.record import SystemReport
 from eval.extraction.row import ExtractionRow
 from eval.extraction.row_builder import build_row
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
+from eval.extraction.scorer import score_sample
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.harness.reply import Reply
 
@@ -109,6 +110,33 @@ def test_null_in_a_required_field_is_missed_and_a_missing_one_invalid() -> None:
     assert (row.outcome, row.score.exact_match) == ("OK", True)
 
 
+@pytest.mark.parametrize("in_array", [False, True])
+def test_a_missing_key_is_tolerated_only_if_the_expected_output_lacks_the_same(
+    in_array: bool,
+) -> None:
+    part = {"type": "object", "required": ["a", "b", "c"]}
+    part["properties"] = {key: {"type": "string"} for key in "abc"}
+    schema = {"type": "object", "properties": {"part": part}}
+    if in_array:
+        schema["properties"] = {"part": {"type": "array", "items": part}}
+    full = {"a": "x", "b": "y"}
+    expected = {"part": [full, full] if in_array else full}
+    sample = Sample(id="s", text="", schema=schema, expected=expected)
+    for value, missing in (
+        (full, ""),
+        ({**full, "c": "z"}, ""),
+        ({"a": "x"}, "b"),
+        ({"b": "y"}, "a"),
+        ({"b": "y", "c": "z"}, "a"),
+    ):
+        predicted = {"part": [full, value] if in_array else value}
+        score = score_sample(sample, predicted).score
+        assert score.valid == (not missing)
+        path = "/part/1" if in_array else "/part"
+        errors = (f'{path}: "{missing}" is a required property',) if missing else ()
+        assert score.schema_errors == errors
+
+
 def test_other_violations_stay_invalid_and_are_named() -> None:
     row = build({**EXPECTED, "born": "long ago", "phone": None})
     assert row.outcome == "INVALID"
@@ -195,6 +223,40 @@ def test_risk_and_coverage_of_each_field() -> None:
     assert city.aurc.low is not None
     # The phone is rightly left out each time.
     assert (risks["phone"].n, risks["phone"].wrong) == (4, 0)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (2, 0, 1)])
+def test_confidences_of_equal_values_stay_with_their_elements(order: tuple[int, ...]) -> None:
+    item = {"type": "object", "properties": {key: {"type": "string"} for key in ("id", "a", "b")}}
+    item["properties"]["in"] = {"type": "object", "properties": {"c": {"type": "string"}}}  # type: ignore[index]
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
+    expected = [
+        {"id": "first", "a": "x", "in": {"c": "x"}},
+        {"id": "second", "a": "y", "in": {"c": "y"}},
+    ]
+    # The second and the third, surplus row are wrong in "a" and "c"; the third has "b" as well.
+    rows = [
+        {"id": "first", "a": "x", "b": None, "in": {"c": "x"}},
+        {"id": "second", "a": "x", "b": None, "in": {"c": "x"}},
+        {"id": "third", "a": "x", "b": "x", "in": {"c": "x"}},
+    ]
+    sure = [
+        {"a": 0.9, "b": 0.8, "in": {"c": 0.85}},
+        {"a": 0.3, "b": 0.4, "in": {"c": 0.35}},
+        {"a": 0.1, "b": 0.2, "in": {"c": 0.15}},
+    ]
+    sample = Sample(id="s", text="", schema=schema, expected={"rows": expected})
+    score = score_sample(
+        sample,
+        {"rows": [rows[index] for index in order]},
+        confidences={"rows": [sure[index] for index in order]},
+    ).score
+    found = {path: sorted(pairs) for path, pairs in score.field_confidences.items()}
+    assert found == {
+        "rows[].a": [(0.1, False), (0.3, False), (0.9, True)],
+        "rows[].b": [(0.2, False), (0.4, True), (0.8, True)],
+        "rows[].in.c": [(0.15, False), (0.35, False), (0.85, True)],
+    }
 
 
 def test_confidence_of_the_reply_stands_for_its_fields() -> None:
