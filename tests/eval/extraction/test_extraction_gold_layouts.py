@@ -90,6 +90,44 @@ def test_other_json_files_in_the_folder_are_not_taken_for_gold(tmp_path: Path) -
     assert {sample.id: sample.expected for sample in load_gold(str(tmp_path)).samples} == GOLD
 
 
+def test_gold_that_names_its_schema_is_no_schema(tmp_path: Path) -> None:
+    """JSON Resume's documents have ``$schema``; other extractions have ``type`` or ``items``."""
+    fields = {"name": {"type": "string"}, "type": {"type": "string"}}
+    schema = {"type": "object", "properties": fields}
+    gold: dict[str, Any] = {
+        **GOLD,
+        "c3": {"$schema": "https://example.com/person.json", "name": "Cy"},
+        "d4": {"type": "object", "name": "Vase"},
+        "e5": {"$schema": "https://example.com/person.json", "name": "Eve", "items": ["x"]},
+    }
+    folder = tmp_path / "set"
+    for id_, value in gold.items():
+        write_json(folder / "gold" / f"{id_}.json", value)
+    path = write_json(tmp_path / "elsewhere" / "schema.json", schema)
+    loaded = [load_gold(str(one), schema=path) for one in (folder, folder / "gold")]
+    write_json(folder / "schema.json", schema)
+    loaded += [load_gold(str(one)) for one in (folder, folder / "gold")]
+    for one in loaded:
+        assert {sample.id: sample.expected for sample in one.samples} == gold
+        assert all(sample.schema == schema for sample in one.samples)
+        assert not any("left out" in note for note in one.notes)
+
+
+def test_each_document_that_is_left_out_beside_gold_is_named(tmp_path: Path) -> None:
+    for id_, value in GOLD.items():
+        write_json(tmp_path / "gold" / f"{id_}.json", value)
+    write_json(tmp_path / "gold" / "text.json", {"type": "string", "minLength": 1})
+    write_json(tmp_path / "gold" / "sources.json", {"pages": 3})
+    write_json(tmp_path / "schema.json", SCHEMA)
+    loaded = load_gold(str(tmp_path), schema=tmp_path / "schema.json")
+    assert [sample.id for sample in loaded.samples] == list(GOLD)
+    beside = "in the folder with the gold is left out"
+    assert [note for note in loaded.notes if "left out" in note] == [
+        f"sources.json {beside}: it has no field of the schema",
+        f"text.json {beside}: it is taken for a schema",
+    ]
+
+
 def test_one_wrapped_schema_serves_all_documents_below_it(tmp_path: Path) -> None:
     """The layout of extract-bench."""
     folder = tmp_path / "hiring" / "resume"
