@@ -26,7 +26,7 @@ from eval.harness.predictions.reader import (
     Predictions,
     read_predictions,
 )
-from eval.harness.predictions.rows import iter_rows
+from eval.harness.predictions.rows import iter_rows, read_header
 from eval.harness.reply import Reply
 from eval.model.replies.schema_form import asks_for_array
 from kg.base.errors import MissingFileError, RecordError
@@ -238,7 +238,7 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
         if isinstance(document.value, dict):
             return _read_object(document.value, file, names)
     first = next(iter_rows(file.path), None)
-    columns = set() if first is None else set(first[1])
+    columns = set() if first is None else {*first[1], *read_header(file.path)}
     field_map = dict(form.field_map)
     for name, usual, others in (("id", form.id, ID_KEYS), ("value", form.value, VALUE_KEYS)):
         if name not in field_map and usual not in columns:

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.harness.predictions.rows import find_delimiter, iter_rows, list_names, read_header
+from eval.harness.predictions.rows import iter_rows, list_names, read_header
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import MAX_REPLY_BYTES
 from eval.model.foreign_values import MAX_ERROR_CHARS, check_confidence, make_storable
@@ -221,10 +221,12 @@ def read_predictions(
     n_unknown = 0
     columns: dict[str, None] = {}
     bad_confidences: list[str] = []
-    is_csv = find_delimiter(file.path) is not None
+    header: list[str] | None = None
     for where, row in iter_rows(file.path) if rows is None else rows:
+        if header is None:
+            header = read_header(file.path)
         columns |= dict.fromkeys(row)
-        reply = _read_row(row, where, form, is_csv=is_csv)
+        reply = _read_row(row, where, form, header)
         confidence = row.get(form.name_field("confidence"))
         if confidence is not None and reply.confidence is None and reply.status != "error":
             bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
@@ -249,8 +251,8 @@ def read_predictions(
             hint=f"Each is an object or a row with {form.name_field('id')!r} and "
             f"{form.name_field('value')!r}.",
         )
-    # The header is read because a column of empty cells is in no row.
-    _check_columns({**columns, **dict.fromkeys(read_header(file.path))}, file, form)
+    # The header counts because a column of empty cells is in no row.
+    _check_columns({**columns, **dict.fromkeys(header or ())}, file, form)
     if not replies:
         shown = f", for example {', '.join(map(repr, unknown_ids))}" if unknown_ids else ""
         raise RecordError(
@@ -280,8 +282,18 @@ def _check_columns(
             )
 
 
-def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_csv: bool) -> Reply:
-    """Converts a row to a reply, without the name of its system."""
+def _read_row(
+    row: Mapping[str, Any], where: str, form: PredictionFormat, header: Sequence[str]
+) -> Reply:
+    """Converts a row to a reply, without the name of its system.
+
+    Args:
+        row: the row.
+        where: its place, for messages.
+        form: how rows are read.
+        header: names of the columns of a CSV file, of which a row lacks those with empty cells;
+            empty for other files.
+    """
     item = row.get(form.name_field("id"))
     if isinstance(item, int) and not isinstance(item, bool):
         item = str(item)
@@ -294,7 +306,7 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
         problem = clean_text(hide_secrets(make_storable(str(error))), MAX_ERROR_CHARS)
         return Reply(id=item, repeat=repeat, status="error", problem=problem)
     name = form.name_field("value")
-    if name not in row and not is_csv:
+    if name not in row and name not in header:
         raise _make_field_error("value", row, where, form)
     value = row.get(name, "")
     if form.parts:
@@ -302,7 +314,7 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     reply = form.read_value(value)
     notes = list(reply.notes)
     confidence = row.get(form.name_field("confidence"))
-    if isinstance(confidence, str) and is_csv:
+    if isinstance(confidence, str) and header:
         confidence = _parse_number(confidence)
     raw = row.get(form.name_field("raw"))
     confidences = row.get(CONFIDENCES) if form.has_confidences else None

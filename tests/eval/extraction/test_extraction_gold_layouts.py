@@ -292,6 +292,16 @@ def test_hostile_gold_ends_in_messages(tmp_path: Path) -> None:
         load_gold(str(tmp_path / "empty"))
 
 
+@pytest.mark.parametrize("name", ["gld", "set/gld", "set/gld.jsonl", "./set/gld", "set/a/gld"])
+def test_a_path_that_does_not_exist_is_no_data_set_on_the_hub(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_paired_folders(Path("set"))
+    result = run_epoche(*("extract", "score", "--gold", name, "--predictions", "set/runs"))
+    assert "no such file or folder" in check_error_line(result, 3)
+
+
 # Predictions.
 
 
@@ -340,6 +350,54 @@ def test_files_of_predictions_are_read_in_any_of_their_forms(
     result = score(tmp_path / "out", root / "truth", f"s={tmp_path / name}")
     assert result.code == 0, result.err
     assert read_scores(tmp_path / "out") == {"s": 1.0}
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_predictions_without_a_column_of_extractions_are_refused(
+    tmp_path: Path, ending: str
+) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    rows = [["id", "invoice_number", "total"], ["a1", "I-1", "3"], ["b2", "I-2", "4"]]
+    delimiter = {"csv": ",", "tsv": "\t"}.get(ending)
+    lines = [
+        json.dumps(dict(zip(rows[0], row, strict=True)))
+        if delimiter is None
+        else delimiter.join(row)
+        for row in rows[delimiter is None :]
+    ]
+    (tmp_path / f"own.{ending}").write_text("\n".join(lines) + "\n")
+    result = score(tmp_path / "out", root / "truth", f"s={tmp_path / f'own.{ending}'}")
+    line = check_error_line(result, 12)
+    assert "a prediction has no 'value'" in line
+    assert "It has the fields id, invoice_number, total" in line
+
+
+def test_an_empty_cell_of_a_column_of_extractions_is_an_unreadable_reply(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    (tmp_path / "own.csv").write_text('doc_id,output\na1,\nb2,"{""name"": ""Bob"", ""age"": 7}"\n')
+    assert score(tmp_path / "out", root / "truth", f"s={tmp_path / 'own.csv'}").code == 0
+    rows = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in rows] == ["UNPARSABLE", "OK"]
+
+
+def test_an_array_of_scalars_amid_prose_is_read_for_schemas_of_arrays_only(tmp_path: Path) -> None:
+    texts = {"list": 'They are ["x", "y"].', "open": "Sorry, not in [1]."}
+    for id_, schema, gold in (
+        ("list", {"type": "array", "items": {"type": "string"}}, ["x", "y"]),
+        ("open", {"properties": {"name": {"type": "string"}}}, {"name": "Ada"}),
+    ):
+        write_json(tmp_path / "set" / "gold" / f"{id_}.json", gold)
+        write_json(tmp_path / "set" / "forms" / f"{id_}.json", schema)
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own" / f"{id_}.json").write_text(texts[id_])
+    write_json(tmp_path / "own.json", texts)
+    rows = [{"id": id_, "value": text} for id_, text in texts.items()]
+    write_json(tmp_path / "rows.json", rows)
+    for name in ("own", "own.json", "rows.json"):
+        out = tmp_path / "out" / name
+        assert score(out, tmp_path / "set" / "gold", f"s={tmp_path / name}").code == 0
+        lines = (out / "rows.jsonl").read_text().splitlines()
+        assert [json.loads(line)["outcome"] for line in lines] == ["OK", "UNPARSABLE"], name
 
 
 def test_gold_may_be_scored_against_itself(tmp_path: Path) -> None:
