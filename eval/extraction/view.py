@@ -33,15 +33,16 @@ def copy_view(view: ExtractionView) -> ExtractionView:
     return _decode_view(msgspec.json.encode(view))
 
 
-def read_extraction(returned: object) -> Reply:
+def read_extraction(returned: object, *, array_root: bool = False) -> Reply:
     """Converts what an extractor returned to a reply.
 
     Args:
         returned: the extraction as JSON values; or a text, which is read as the reply of a model
-            is: JSON alone, in one code fence, or as the only value amid prose.
+            is: JSON alone, in a code fence, or as the only value amid prose.
+        array_root: whether the schema asks for an array, see ``read_json_reply``.
     """
     if isinstance(returned, str):
-        return _read_text(returned)
+        return _read_text(returned, array_root=array_root)
     try:
         value = parse_json(json.dumps(returned, allow_nan=False))
         output_chars = len(to_json_bytes(value).decode())
@@ -56,8 +57,8 @@ def read_extraction(returned: object) -> Reply:
     return Reply(value=value, output_chars=output_chars)
 
 
-def _read_text(text: str) -> Reply:
-    read = read_json_reply(text)
+def _read_text(text: str, *, array_root: bool) -> Reply:
+    read = read_json_reply(text, array_root=array_root)
     problem = read.problem
     if problem is None and not is_flat_enough(read.value):
         problem = _TOO_DEEP

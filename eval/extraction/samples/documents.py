@@ -65,6 +65,25 @@ def list_files(folder: Path) -> list[Path]:
     return files
 
 
+def list_files_beside(folder: Path) -> list[Path]:
+    """Lists the files beside a folder and those of the folders beside it, not deeper."""
+    parent = folder.resolve().parent
+    files: list[Path] = []
+    try:
+        for entry in sorted(parent.iterdir()):
+            if entry.name.startswith(".") or entry == folder.resolve():
+                continue
+            if entry.is_file():
+                files.append(entry)
+            elif entry.is_dir():
+                files += [file for file in sorted(entry.iterdir()) if file.is_file()]
+            if len(files) > 10_000:
+                return []
+    except OSError:
+        return []
+    return files
+
+
 def read_document(path: Path) -> Document:
     """Reads one JSON file; a file that is too large or not JSON has a problem instead."""
     try:

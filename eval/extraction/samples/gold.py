@@ -59,21 +59,22 @@ def load_gold(
         return load_samples(source, split=split, limit=limit)
     common = None if schema is None else read_schema_file(schema)
     reader = SampleReader(source, strict=False, formats=True, limit=limit, keep=True)
-    for name, rows in _iter_rows(path, common, predictions):
+    notes: list[str] = []
+    for name, rows in _iter_rows(path, common, predictions, notes):
         reader.read_rows(name, rows)
         if reader.is_full:
             break
     if not reader.samples:
         first = f"; {reader.rejected[0]}" if reader.rejected else ""
         raise RecordError(f"no usable gold{first}", where=source, hint=_HINT)
-    return LoadedSamples(reader.samples, reader.rejected, list(describe_marks(reader.samples)))
+    return LoadedSamples(reader.samples, reader.rejected, [*notes, *describe_marks(reader.samples)])
 
 
 def _iter_rows(
-    path: Path, schema: Any, predictions: Collection[Path]
+    path: Path, schema: Any, predictions: Collection[Path], notes: list[str]
 ) -> Iterator[tuple[str, Iterator[Row]]]:
     if path.is_dir():
-        yield from read_gold_folder(path, schema, predictions)
+        yield from read_gold_folder(path, schema, predictions, notes)
         return
     if path.suffix.lower() == ".json":
         document = read_document(path)

@@ -23,6 +23,7 @@ from eval.extraction.samples.documents import (
     TEXT_ENDINGS,
     Document,
     list_files,
+    list_files_beside,
     read_document,
     strip_markers,
 )
@@ -30,10 +31,15 @@ from eval.extraction.samples.envelopes import list_gold_quotes, open_record
 from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
 from eval.extraction.samples.sample import EXPECTED_KEYS, SCHEMA_KEYS
 from eval.extraction.schemas.schema_validator import SchemaValidator
-from eval.extraction.schemas.schema_wrappers import is_schema, unwrap_schema
+from eval.extraction.schemas.schema_wrappers import (
+    ANNOTATIONS,
+    CHECKING_KEYWORDS,
+    is_schema,
+    unwrap_schema,
+)
 from eval.extraction.verdicts.quotes import QUOTES
 from kg.base.errors import MissingFileError, RecordError, SchemaError
-from kg.base.plain_text import join_list
+from kg.base.plain_text import clean_text, join_list
 
 GOLD_PATH_KEYS: Final = ("gt_path", "gold_path")
 """Columns with the path of the file that has the gold."""
@@ -48,6 +54,7 @@ GOLD_NAMES: Final = frozenset(
 """Names that tell the folder with gold from others with documents of the same stems."""
 
 _DOCUMENTS = (".json",)
+_MAX_NOTES = 10
 
 
 def is_case(value: Any) -> bool:
@@ -79,7 +86,7 @@ def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
 
 
 def read_gold_folder(
-    folder: Path, schema: Any, predictions: Collection[Path]
+    folder: Path, schema: Any, predictions: Collection[Path], notes: list[str]
 ) -> Iterator[tuple[str, Iterator[Row]]]:
     """Yields the files of a folder with their rows, in the columns of ``sample_from_row``.
 
@@ -87,6 +94,7 @@ def read_gold_folder(
         folder: the folder.
         schema: schema of all samples that have none of their own; ``None`` if there is none.
         predictions: files and folders that are predictions, and so not gold.
+        notes: takes a note on each document that lies with the gold and is left out.
 
     Raises:
         MissingFileError: there is no gold.
@@ -108,7 +116,7 @@ def read_gold_folder(
             row = {**document.value, "id": document.value.get("id") or name}
             yield name, _complete_rows(iter([Row(1, row)]), folder, schema)
         return
-    yield from _read_pairs(folder, files, documents, schema, excluded)
+    yield from _read_pairs(folder, files, documents, schema, excluded, notes)
 
 
 def _is_inside(file: Path, excluded: Collection[Path]) -> bool:
@@ -233,19 +241,26 @@ def _name_documents(documents: list[Document], folder: Path) -> Iterator[tuple[D
 
 
 def _read_pairs(
-    folder: Path, files: list[Path], documents: list[Document], schema: Any, excluded: set[Path]
+    folder: Path,
+    files: list[Path],
+    documents: list[Document],
+    schema: Any,
+    excluded: set[Path],
+    notes: list[str],
 ) -> Iterator[tuple[str, Iterator[Row]]]:
     """Yields one row per gold document, with its schema and text."""
     beside: list[Path] = []
-    schemas = [document for document in documents if is_schema(unwrap_schema(document.value)[0])]
-    if not schemas and schema is None and folder.resolve().parent != folder.resolve():
-        beside = [file for file in _list_beside(folder) if not _is_inside(file, excluded)]
-        found = (read_document(file) for file in beside if file.suffix.lower() in _DOCUMENTS)
-        schemas = [document for document in found if is_schema(unwrap_schema(document.value)[0])]
+    schemas = _find_schemas(documents, schema)
+    is_found = schema is not None or any(list_declared_keys(one.value) for one in schemas)
+    if not is_found and folder.resolve().parent != folder.resolve():
+        beside = [file for file in list_files_beside(folder) if not _is_inside(file, excluded)]
+        found = [read_document(file) for file in beside if file.suffix.lower() in _DOCUMENTS]
+        schemas = _find_schemas([*documents, *found], None)
     schema_paths = {document.path for document in schemas}
     others = [document for document in documents if document.path not in schema_paths]
     finder = _SchemaFinder(schemas, schema)
     gold = _choose_gold(folder, others, finder)
+    notes += _describe_left_out(documents, gold, schemas, finder)
     texts = _find_texts([*files, *beside])
     for document, name in _name_documents(gold, folder):
         if document.problem:
@@ -264,23 +279,57 @@ def _read_pairs(
         yield name, iter([Row(1, row)])
 
 
-def _list_beside(folder: Path) -> list[Path]:
-    """Lists the files beside a folder and those of the folders beside it, not deeper."""
-    parent = folder.resolve().parent
-    files: list[Path] = []
-    try:
-        for entry in sorted(parent.iterdir()):
-            if entry.name.startswith(".") or entry == folder.resolve():
-                continue
-            if entry.is_file():
-                files.append(entry)
-            elif entry.is_dir():
-                files += [file for file in sorted(entry.iterdir()) if file.is_file()]
-            if len(files) > 10_000:
-                return []
-    except OSError:
-        return []
-    return files
+def _find_schemas(documents: list[Document], common: Any) -> list[Document]:
+    """Returns the schemas among documents.
+
+    An extraction may have fields such as ``type`` and ``$ref``. So what has fields of another
+    schema, and declares none, is no schema.
+
+    Args:
+        documents: the documents.
+        common: the schema of documents without one of their own; may be ``None``.
+    """
+    found = [document for document in documents if is_schema(unwrap_schema(document.value)[0])]
+    declared = [list_declared_keys(document.value) for document in found]
+    known = {keys for keys in (*declared, list_declared_keys(common)) if keys}
+    return [
+        document
+        for document, keys in zip(found, declared, strict=True)
+        if keys or not any(_has_fields(document.value, other) for other in known)
+    ]
+
+
+def _has_fields(value: dict[str, Any], declared: frozenset[str]) -> bool:
+    """Returns whether an object has a declared field that is not named like a keyword."""
+    return any(
+        key in declared and key not in CHECKING_KEYWORDS and key not in ANNOTATIONS for key in value
+    )
+
+
+def _describe_left_out(
+    documents: list[Document], gold: list[Document], schemas: list[Document], finder: _SchemaFinder
+) -> Iterator[str]:
+    """Yields a note on each document in a folder with gold that is neither gold nor its schema."""
+    folders = {document.path.parent for document in gold}
+    taken = {document.path for document in gold}
+    schema_paths = {document.path for document in schemas}
+    used = {id(finder.find_schema(document.path)) for document in gold}
+    left_out = [
+        document
+        for document in documents
+        if document.path.parent in folders
+        and document.path not in taken
+        and id(document.value) not in used
+        and not (document.path in schema_paths and list_declared_keys(document.value))
+    ]
+    for document in left_out[:_MAX_NOTES]:
+        reason = "it is taken for a schema"
+        if document.path not in schema_paths:
+            reason = "it has no field of the schema"
+        name = clean_text(document.path.name, 100)
+        yield f"{name} in the folder with the gold is left out: {reason}"
+    if len(left_out) > _MAX_NOTES:
+        yield f"{len(left_out) - _MAX_NOTES:,} more documents are left out for the same reasons"
 
 
 class _SchemaFinder:

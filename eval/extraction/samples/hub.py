@@ -19,7 +19,7 @@ HUB_TIMEOUT_S = 10.0
 
 # Owner and name, each of at most 96 letters, digits, underscores, dots and hyphens.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
-_HINT = "Check the name and the connection, or use a local JSONL or Parquet file instead."
+_HINT = "Check the path, or for a data set on the hub its name and the connection."
 
 
 def is_hub_name(source: str) -> bool:
@@ -75,9 +75,10 @@ def _load_splits(name: str, cache: Path | None) -> tuple[dict[str, Any], bool]:
         hub = importlib.import_module("huggingface_hub")
     except ImportError as error:
         raise MissingExtraError(
-            "datasets is not installed",
+            "no such file or folder, and without the package datasets no data set of that name on "
+            "the hub",
             where=name,
-            hint="Install it with `pip install 'epoche[hub]'`, or use a local file.",
+            hint="Check the path; or for a data set on the hub, `pip install 'epoche[hub]'`.",
         ) from error
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
@@ -89,7 +90,8 @@ def _load_splits(name: str, cache: Path | None) -> tuple[dict[str, Any], bool]:
             return dict(datasets.load_dataset(name, cache_dir=cache_folder)), True
     except Exception as error:  # the exception types differ between versions of the library
         raise MissingExtraError(
-            f"the data set cannot be loaded from the hub: {type(error).__name__}: {error}",
+            "no such file or folder, and a data set of that name cannot be loaded from the hub: "
+            f"{type(error).__name__}: {error}",
             where=name,
             hint=_HINT,
         ) from error

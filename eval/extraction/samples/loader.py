@@ -226,6 +226,7 @@ def _iter_sources(
 ) -> Iterator[tuple[str, Iterator[Row]]]:
     """Yields the files of a source with their rows; names are empty unless it is a folder."""
     path = shipped_folder() if source == SHIPPED else Path(source)
+    source = str(source)
     try:
         exists, is_folder = path.exists(), path.is_dir()
     except OSError:  # name too long, or no permission; opening the file reports the reason
@@ -240,9 +241,15 @@ def _iter_sources(
             )
         for file in track_progress(files, what="files of samples", total=len(files)):
             yield file.name, iter_file_rows(file)
-    elif isinstance(source, str) and not exists and is_hub_name(source):
-        if source.lower().endswith(ENDINGS):
-            raise MissingFileError("data file does not exist", where=source, hint="Check the path.")
+    elif not exists:
+        # A file name, or a path into a folder that is here, was not meant as a name on the hub.
+        is_path = source.lower().endswith(ENDINGS)
+        if is_path or not is_hub_name(source) or Path(path.parts[0]).is_dir():
+            raise MissingFileError(
+                "no such file or folder",
+                where=source,
+                hint="Check the path. A data set on the hub is given as owner/name.",
+            )
         rows = HubRows(source, split, cache)
         if rows.from_cache:
             notes.append("the hub did not answer; a copy downloaded earlier is used")

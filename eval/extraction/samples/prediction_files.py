@@ -26,8 +26,9 @@ from eval.harness.predictions.reader import (
     Predictions,
     read_predictions,
 )
-from eval.harness.predictions.rows import iter_rows
+from eval.harness.predictions.rows import iter_rows, read_header
 from eval.harness.reply import Reply
+from eval.model.replies.schema_form import asks_for_array
 from kg.base.errors import MissingFileError, RecordError
 from kg.base.files import require_file, sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, format_count, join_list
@@ -74,6 +75,7 @@ class SampleNames:
             )
             for sample in samples
         }
+        self._array_roots = {sample.id for sample in samples if asks_for_array(sample.schema)}
         self.only_id: Final = samples[0].id if len(samples) == 1 else None
         self.rows_are_numbered: Final = all(
             sample.id == str(number) for number, sample in enumerate(samples, start=1)
@@ -89,6 +91,10 @@ class SampleNames:
     def get_declared_keys(self, id_: str) -> frozenset[str]:
         """Returns the keys that an extraction from a sample may have at the top."""
         return self._declared[id_]
+
+    def read_value(self, id_: str | None, value: Any) -> Reply:
+        """Reads the extraction from a sample as its schema asks for it."""
+        return read_extraction(value, array_root=id_ in self._array_roots)
 
 
 def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
@@ -179,7 +185,7 @@ def _read_folder(file: PredictionFile, names: SampleNames) -> Predictions:
     chosen = _choose_groups(folder, {path: group for path, group in groups.items() if group})
     paths = {id_: path for group in chosen.values() for id_, path in group.items()}
     extra = [name for parent in chosen for name in unknown[parent]]
-    replies = [_read_reply(id_, path, file.name) for id_, path in paths.items()]
+    replies = [_read_reply(id_, path, file.name, names) for id_, path in paths.items()]
     return Predictions(tuple(replies), len(extra), tuple(extra[:_MAX_SHOWN]))
 
 
@@ -213,16 +219,16 @@ def _choose_groups(
     )
 
 
-def _read_reply(id_: str, path: Path, system: str) -> Reply:
+def _read_reply(id_: str, path: Path, system: str, names: SampleNames) -> Reply:
     if path.stat().st_size > MAX_PREDICTION_BYTES:
         problem = f"the file is larger than {MAX_PREDICTION_BYTES:,} bytes"
         return Reply(id=id_, system=system, status="invalid", problem=problem)
     document = read_document(path)
     if document.problem:
         # A reply that is not JSON alone may still be JSON in a fence.
-        reply = read_extraction(path.read_bytes().decode(errors="replace"))
+        reply = names.read_value(id_, path.read_bytes().decode(errors="replace"))
     else:
-        reply = read_extraction(document.value)
+        reply = names.read_value(id_, document.value)
     return msgspec.structs.replace(reply, id=id_, system=system)
 
 
@@ -232,7 +238,7 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
         if isinstance(document.value, dict):
             return _read_object(document.value, file, names)
     first = next(iter_rows(file.path), None)
-    columns = set() if first is None else set(first[1])
+    columns = set() if first is None else {*first[1], *read_header(file.path)}
     field_map = dict(form.field_map)
     for name, usual, others in (("id", form.id, ID_KEYS), ("value", form.value, VALUE_KEYS)):
         if name not in field_map and usual not in columns:
@@ -240,9 +246,15 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
             if other is not None:
                 field_map[name] = other
     mapped = replace(form, field_map=field_map)
+    id_field = mapped.name_field("id")
+
+    def read_value(row: dict[str, Any]) -> Reply:
+        return names.read_value(names.get_id(str(row.get(id_field))), row[form.value])
+
+    mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     rows = iter_rows(file.path)
-    if names.rows_are_numbered and mapped.name_field("id") not in columns:
-        rows = _number_rows(rows, mapped.name_field("id"))
+    if names.rows_are_numbered and id_field not in columns:
+        rows = _number_rows(rows, id_field)
     found = read_predictions(file, names, mapped, rows)
     return replace(
         found,
@@ -274,14 +286,14 @@ def _read_object(value: dict[str, Any], file: PredictionFile, names: SampleNames
                 hint="A file of predictions is JSON lines, an array, CSV, or an object of id → "
                 "extraction.",
             )
-        return Predictions((_make_reply(id_, value, file.name),), 0, ())
-    replies = [_make_reply(names.get_id(key) or key, value[key], file.name) for key in known]
+        return Predictions((_make_reply(id_, value, file.name, names),), 0, ())
+    replies = [_make_reply(names.get_id(key) or key, value[key], file.name, names) for key in known]
     unknown = [clean_text(key, 60) for key in value if key not in names]
     return Predictions(tuple(replies), len(unknown), tuple(unknown[:_MAX_SHOWN]))
 
 
-def _make_reply(id_: str, value: Any, system: str) -> Reply:
-    return msgspec.structs.replace(read_extraction(value), id=id_, system=system)
+def _make_reply(id_: str, value: Any, system: str, names: SampleNames) -> Reply:
+    return msgspec.structs.replace(names.read_value(id_, value), id=id_, system=system)
 
 
 def _open_records(found: Predictions, names: SampleNames) -> PredictedSystem:

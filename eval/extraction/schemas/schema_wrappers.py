@@ -69,11 +69,30 @@ def is_schema(value: Any) -> bool:
     properties = value.get("properties")
     if isinstance(properties, dict) and properties:
         return all(isinstance(child, dict | bool) for child in properties.values())
-    if isinstance(value.get("$schema"), str) or isinstance(value.get("$ref"), str):
+    if isinstance(value.get("$ref"), str):
+        return True
+    if isinstance(value.get("$schema"), str) and _has_other_keyword(value):
         return True
     return any(
         isinstance(value.get(name), list) and value[name] and all(map(is_schema, value[name]))
         for name in ("allOf", "anyOf", "oneOf")
+    )
+
+
+def _has_other_keyword(value: dict[str, Any]) -> bool:
+    """Returns whether an object with ``$schema`` has a rarer keyword whose value has its kind.
+
+    ``$schema`` alone says nothing, since documents name the schema that they follow in it, too.
+    """
+    required, choices = value.get("required"), value.get("enum")
+    return (
+        any(isinstance(value.get(key), dict) for key in ("definitions", "$defs"))
+        or isinstance(value.get("patternProperties"), dict)
+        or isinstance(value.get("additionalProperties"), dict | bool)
+        or any(is_schema(value.get(key)) for key in ("items", "not", "if", "contains"))
+        or (isinstance(required, list) and all(isinstance(name, str) for name in required))
+        or isinstance(choices, list)
+        or "const" in value
     )
 
 

@@ -23,7 +23,6 @@ from typing import Any, Final
 import msgspec
 
 from eval.harness.predictions.rows import (
-    find_delimiter,
     has_decimal_commas,
     iter_rows,
     list_names,
@@ -228,15 +227,17 @@ def read_predictions(
     n_unknown = 0
     columns: dict[str, None] = {}
     bad_confidences: list[str] = []
-    is_csv, decimal_commas = find_delimiter(file.path) is not None, False
+    header: list[str] | None = None
+    decimal_commas = False
     for where, row in iter_rows(file.path) if rows is None else rows:
-        if not columns:
+        if header is None:
+            header = read_header(file.path)
             decimal_commas = has_decimal_commas(file.path)
         columns |= dict.fromkeys(row)
         name = form.name_field("confidence")
         if decimal_commas and isinstance(row.get(name), str):
             row = {**row, name: write_decimal_point(row[name])}
-        reply = _read_row(row, where, form, is_csv=is_csv)
+        reply = _read_row(row, where, form, header)
         confidence = row.get(name)
         if confidence is not None and reply.confidence is None and reply.status != "error":
             bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
@@ -261,8 +262,8 @@ def read_predictions(
             hint=f"Each is an object or a row with {form.name_field('id')!r} and "
             f"{form.name_field('value')!r}.",
         )
-    # The header is read because a column of empty cells is in no row.
-    _check_columns({**columns, **dict.fromkeys(read_header(file.path))}, file, form)
+    # The header counts because a column of empty cells is in no row.
+    _check_columns({**columns, **dict.fromkeys(header or ())}, file, form)
     if not replies:
         shown = f", for example {', '.join(map(repr, unknown_ids))}" if unknown_ids else ""
         raise RecordError(
@@ -292,8 +293,18 @@ def _check_columns(
             )
 
 
-def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_csv: bool) -> Reply:
-    """Converts a row to a reply, without the name of its system."""
+def _read_row(
+    row: Mapping[str, Any], where: str, form: PredictionFormat, header: Sequence[str]
+) -> Reply:
+    """Converts a row to a reply, without the name of its system.
+
+    Args:
+        row: the row.
+        where: its place, for messages.
+        form: how rows are read.
+        header: names of the columns of a CSV file, of which a row lacks those with empty cells;
+            empty for other files.
+    """
     item = row.get(form.name_field("id"))
     if isinstance(item, int) and not isinstance(item, bool):
         item = str(item)
@@ -306,7 +317,7 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
         problem = clean_text(hide_secrets(make_storable(str(error))), MAX_ERROR_CHARS)
         return Reply(id=item, repeat=repeat, status="error", problem=problem)
     name = form.name_field("value")
-    if name not in row and not is_csv:
+    if name not in row and name not in header:
         raise _make_field_error("value", row, where, form)
     value = row.get(name, "")
     if form.parts:
@@ -314,7 +325,7 @@ def _read_row(row: Mapping[str, Any], where: str, form: PredictionFormat, *, is_
     reply = form.read_value(value)
     notes = list(reply.notes)
     confidence = row.get(form.name_field("confidence"))
-    if isinstance(confidence, str) and is_csv:
+    if isinstance(confidence, str) and header:
         confidence = _parse_number(confidence)
     raw = row.get(form.name_field("raw"))
     confidences = row.get(CONFIDENCES) if form.has_confidences else None

@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from eval.model.completion import Message, Mode
-from eval.model.replies.strict_reply import find_json_candidates, parse_reply
+from eval.model.replies.strict_reply import parse_reply, read_embedded_json
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -80,27 +80,28 @@ class TypedForm(Generic[T]):
         return [{"role": "system", "content": self.instruction}, *turns]
 
     def read_reply(self, text: str) -> ReadResult[T]:
-        """Reads a reply: JSON alone, in one code fence, or as the only object amid prose."""
+        """Reads a reply: JSON alone, in a code fence, or as the only object amid prose."""
         try:
-            return ReadResult(self._convert_text(text), exact=True)
+            return ReadResult(self._convert_value(parse_reply(text, MAX_REPLY_CHARS)), exact=True)
         except ValueError as error:
             problem = str(error)
         if len(text) > MAX_REPLY_CHARS:
             return ReadResult(None, f"longer than {MAX_REPLY_CHARS} characters")
-        for candidate in find_json_candidates(text):
-            try:
-                return ReadResult(self._convert_text(candidate))
-            except ValueError as error:
-                problem = str(error)
-        return ReadResult(None, problem)
+        try:
+            value = read_embedded_json(text)
+        except ValueError:
+            return ReadResult(None, problem)  # the problem to report is that of the whole reply
+        try:
+            return ReadResult(self._convert_value(value))
+        except ValueError as error:
+            return ReadResult(None, str(error))
 
-    def _convert_text(self, text: str) -> T:
-        """Converts ``text`` to the type.
+    def _convert_value(self, value: Any) -> T:
+        """Converts JSON to the type.
 
         Raises:
             ValueError: with the reason in words.
         """
-        value = parse_reply(text, MAX_REPLY_CHARS)
         if not isinstance(value, dict):
             raise ValueError("JSON, but not an object")  # noqa: TRY004 - an error of the text
         try:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
 from eval.model.completion import Mode
 from eval.model.replies.reply_form import ReadResult, render_format_part
-from eval.model.replies.strict_reply import find_json_candidates, parse_reply
+from eval.model.replies.strict_reply import parse_reply, read_embedded_json
 from kg.base.plain_text import list_words
 
 MAX_REPLY_CHARS: Final = 2_000_000
@@ -40,6 +41,7 @@ _STRICT_KEYWORDS = frozenset(
     """
     )
 )
+_MAX_REFERENCES = 10
 _MAX_STRICT_LEVELS = 10
 _MAX_STRICT_PROPERTIES = 5000
 
@@ -58,6 +60,7 @@ class SchemaForm:
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.visible_schema: dict[str, Any] = remove_extensions(schema)
         self.strict = allows_strict(self.visible_schema)
+        self._array_root = asks_for_array(self.visible_schema)
         self._schema = msgspec.json.encode(self.visible_schema)
         self._digest = hashlib.sha256(self._schema).hexdigest()[:16]
         json_schema = {
@@ -83,11 +86,16 @@ class SchemaForm:
 
     def read_reply(self, text: str) -> ReadResult[Any]:
         """Reads a reply with ``read_json_reply``; the schema is not checked."""
-        return read_json_reply(text)
+        return read_json_reply(text, array_root=self._array_root)
 
 
-def read_json_reply(text: str) -> ReadResult[Any]:
-    """Reads a reply: JSON alone, in one code fence, or as the only value amid prose.
+def read_json_reply(text: str, *, array_root: bool = False) -> ReadResult[Any]:
+    """Reads a reply: JSON alone, in a code fence, or as the only value amid prose.
+
+    Args:
+        text: the reply.
+        array_root: whether the schema asks for an array (``asks_for_array``); otherwise one of
+            scalars amid prose, such as [1], is no reply.
 
     Returns:
         The result. A value of None may be a JSON null; ``problem`` says whether parsing failed.
@@ -97,12 +105,26 @@ def read_json_reply(text: str) -> ReadResult[Any]:
     except ValueError as error:
         problem = str(error)
     if len(text) <= MAX_REPLY_CHARS:
-        for candidate in find_json_candidates(text, arrays=True):
-            try:
-                return ReadResult(parse_reply(candidate, MAX_REPLY_CHARS))
-            except ValueError:
-                continue  # the problem to report is that of the whole reply
+        with suppress(ValueError):  # the problem to report is that of the whole reply
+            return ReadResult(read_embedded_json(text, array_root=array_root))
     return ReadResult(None, problem)
+
+
+def asks_for_array(schema: Any) -> bool:
+    """Returns whether the root of a schema is an array, also by a reference within the schema."""
+    node = schema
+    for _ in range(_MAX_REFERENCES):
+        if not isinstance(node, Mapping):
+            return False
+        types, reference = node.get("type"), node.get("$ref")
+        if types is not None:
+            return types == "array" or (isinstance(types, list) and "array" in types)
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return "items" in node or "prefixItems" in node
+        node = schema
+        for key in reference[2:].split("/"):
+            node = node.get(key) if isinstance(node, Mapping) else None
+    return False
 
 
 def remove_extensions(schema: Any) -> Any:

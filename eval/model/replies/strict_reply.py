@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections import defaultdict
+from typing import Any, Final, NamedTuple
 
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_DEPTH: Final = 256
 """Maximum number of nested objects and arrays in a reply; real schemas have far fewer."""
 
-_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-"""The reasoning that some models write before their reply."""
+_MAX_REGIONS: Final = 10_000
+"""Maximum number of bracketed regions in a reply; one with more is not read."""
 
-_FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
-"""A Markdown code block, with or without a language name; the group is its content."""
+_TOP_LEVEL = re.compile(r"<think(?:ing)?>|</think(?:ing)?>|```|[{}\[\]]")
+"""What counts in the prose of a reply."""
+_IN_BRACKETS = re.compile(
+    r'"[^"\\]*(?:\\.[^"\\]*)*"?|</think(?:ing)?>|```|[{}\[\]]',
+    re.DOTALL,
+)
+"""What counts between brackets: strings, also an unfinished one, and what ends a draft."""
+_THOUGHT_END = re.compile(r"</think(?:ing)?>")
+_FENCE_START = re.compile(r"```[a-zA-Z]*[ \t]*\r?\n\s*")
+"""The first line of a Markdown code block, with or without a language name."""
+_JSON_START = re.compile(r"""\{\s*(?:["']|$)|\[\s*["'{]""")
+"""The start of a region that is meant as JSON, even if it is none; prose is {see page 2}, [1]."""
+_PAIRS: Final = {"{": "}", "[": "]"}
+_BROKEN: Final = object()
+"""Stands for JSON that is unfinished or wrong."""
 
 
 def parse_reply(text: str, max_chars: int) -> Any:
@@ -42,31 +56,128 @@ def parse_reply(text: str, max_chars: int) -> Any:
     return value
 
 
-def find_json_candidates(text: str, *, arrays: bool = False) -> list[str]:
-    """Returns the parts of a reply that may be the requested JSON.
+class _Region(NamedTuple):
+    """A part of a reply that may be its JSON: the content of a fence, or a bracketed region."""
 
-    These are the text after a thought, the content of the only code fence, or without fences the
-    text from the first opening to the last closing bracket.
+    start: int
+    end: int
+    is_fenced: bool = False
+    is_broken: bool = False
+    """Whether it is unfinished, or has a closing bracket that closes nothing."""
+
+
+def read_embedded_json(text: str, *, array_root: bool = False) -> Any:
+    """Reads the JSON in a reply that is more than JSON: in a code fence, or amid prose.
+
+    JSON is never sought inside an object or array that is unfinished or wrong, nor in a thought.
+    Code fences take precedence over prose. An array of scalars amid prose, such as [1], is more
+    likely a reference.
 
     Args:
         text: the reply.
-        arrays: whether the JSON may be an array as well as an object.
+        array_root: whether an array is asked for, so that one of scalars may be the reply.
+
+    Raises:
+        ValueError: there is no JSON, it is wrong or unfinished, or there are several values.
     """
-    reply = _THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
-    candidates = [reply] if reply != text else []
-    fences = _FENCE.findall(reply)
-    if len(fences) == 1:
-        candidates.append(fences[0])
-    if not fences:
-        # With two values the span includes the text between them, so it is refused as not JSON.
-        spans = [
-            (reply.find(opening), reply.rfind(closing) + 1) for opening, closing in ("{}", "[]")
-        ]
-        spans = [(start, end) for start, end in spans[: 1 + arrays] if 0 <= start < end]
-        # The earliest span comes first. Otherwise an array with one object would be read as that
-        # object.
-        candidates += [reply[start:end] for start, end in sorted(spans)]
-    return candidates
+    regions = _find_regions(text)
+    if len(regions) > _MAX_REGIONS:
+        raise ValueError("too many brackets")
+    ranked: dict[int, list[Any]] = defaultdict(list)
+    for region in regions:
+        part = text[region.start : region.end]
+        try:
+            value = _BROKEN if region.is_broken else parse_reply(part, len(part))
+        except ValueError:
+            value = _BROKEN
+        if value is _BROKEN:
+            # A draft that is wrong counts, since it may be the reply itself; prose does not.
+            if region.is_broken or _JSON_START.match(part.lstrip()):
+                ranked[3 if region.is_fenced else 2].append(value)
+        else:
+            rank = _rank_value(value, is_fenced=region.is_fenced)
+            if rank or array_root:
+                ranked[rank].append(value)
+    if not ranked:
+        raise ValueError("no JSON in the text")
+    values = ranked[max(ranked)]
+    if len(values) > 1:
+        raise ValueError("several JSON values")
+    if values[0] is _BROKEN:
+        raise ValueError("the JSON in the text is unfinished or wrong")
+    return values[0]
+
+
+def _rank_value(value: Any, *, is_fenced: bool) -> int:
+    """Returns how surely a value in a reply is meant as the reply, from 0 to 3."""
+    if is_fenced:
+        return 3 if isinstance(value, dict | list) else 1
+    if isinstance(value, list):
+        return 2 if any(isinstance(item, dict) for item in value) else 0
+    return 2 if value else 1
+
+
+def _find_regions(text: str) -> list[_Region]:
+    """Finds the outermost bracketed regions and the code blocks after the last thought."""
+    regions: list[_Region] = []
+    position = 0
+    while (token := _TOP_LEVEL.search(text, position)) and len(regions) <= _MAX_REGIONS:
+        position = token.end()
+        mark = token.group()
+        if mark.startswith("</"):
+            regions.clear()  # what came before was the thought
+        elif mark.startswith("<"):
+            thought_end = _THOUGHT_END.search(text, position)
+            if thought_end is None:
+                return [_Region(token.start(), len(text), is_broken=True)]
+            position = thought_end.start()
+        elif mark == "```":
+            block = _find_block(text, token.start())
+            if block is not None:
+                regions.append(block)
+                position = block.end + len(mark)
+        elif mark in _PAIRS:
+            region = _find_region(text, token.start())
+            regions.append(region)
+            position = region.end
+        else:
+            regions.append(_Region(token.start(), position, is_broken=True))
+    return regions
+
+
+def _find_block(text: str, start: int) -> _Region | None:
+    """Returns the content of the code block that starts here; None if it has no end."""
+    first_line = _FENCE_START.match(text, start)
+    if first_line is None:
+        return None
+    content = position = first_line.end()
+    if text[content : content + 1] in _PAIRS:
+        position = _find_region(text, content).end  # a text in JSON may have a fence of its own
+    end = text.find("```", position)
+    return None if end < 0 else _Region(content, end, is_fenced=True)
+
+
+def _find_region(text: str, start: int) -> _Region:
+    """Returns the region from an opening bracket to the closing one.
+
+    If that is missing, or another bracket is closed before it, the region is broken and lasts to
+    the next code block, the end of a thought, or the end of the text.
+    """
+    expected: list[str] = []
+    is_broken = False
+    for token in _IN_BRACKETS.finditer(text, start):
+        mark = token.group()
+        if mark == "```" or mark.startswith("</"):
+            return _Region(start, token.start(), is_broken=True)
+        if is_broken or mark.startswith('"'):
+            continue
+        if mark in _PAIRS:
+            expected.append(_PAIRS[mark])
+        elif mark != expected.pop():
+            is_broken = True
+        elif not expected:
+            return _Region(start, token.end())
+    return _Region(start, len(text), is_broken=True)
 
 
 def _is_deeper(value: Any, max_depth: int) -> bool:

@@ -90,6 +90,44 @@ def test_other_json_files_in_the_folder_are_not_taken_for_gold(tmp_path: Path) -
     assert {sample.id: sample.expected for sample in load_gold(str(tmp_path)).samples} == GOLD
 
 
+def test_gold_that_names_its_schema_is_no_schema(tmp_path: Path) -> None:
+    """JSON Resume's documents have ``$schema``; other extractions have ``type`` or ``items``."""
+    fields = {"name": {"type": "string"}, "type": {"type": "string"}}
+    schema = {"type": "object", "properties": fields}
+    gold: dict[str, Any] = {
+        **GOLD,
+        "c3": {"$schema": "https://example.com/person.json", "name": "Cy"},
+        "d4": {"type": "object", "name": "Vase"},
+        "e5": {"$schema": "https://example.com/person.json", "name": "Eve", "items": ["x"]},
+    }
+    folder = tmp_path / "set"
+    for id_, value in gold.items():
+        write_json(folder / "gold" / f"{id_}.json", value)
+    path = write_json(tmp_path / "elsewhere" / "schema.json", schema)
+    loaded = [load_gold(str(one), schema=path) for one in (folder, folder / "gold")]
+    write_json(folder / "schema.json", schema)
+    loaded += [load_gold(str(one)) for one in (folder, folder / "gold")]
+    for one in loaded:
+        assert {sample.id: sample.expected for sample in one.samples} == gold
+        assert all(sample.schema == schema for sample in one.samples)
+        assert not any("left out" in note for note in one.notes)
+
+
+def test_each_document_that_is_left_out_beside_gold_is_named(tmp_path: Path) -> None:
+    for id_, value in GOLD.items():
+        write_json(tmp_path / "gold" / f"{id_}.json", value)
+    write_json(tmp_path / "gold" / "text.json", {"type": "string", "minLength": 1})
+    write_json(tmp_path / "gold" / "sources.json", {"pages": 3})
+    write_json(tmp_path / "schema.json", SCHEMA)
+    loaded = load_gold(str(tmp_path), schema=tmp_path / "schema.json")
+    assert [sample.id for sample in loaded.samples] == list(GOLD)
+    beside = "in the folder with the gold is left out"
+    assert [note for note in loaded.notes if "left out" in note] == [
+        f"sources.json {beside}: it has no field of the schema",
+        f"text.json {beside}: it is taken for a schema",
+    ]
+
+
 def test_one_wrapped_schema_serves_all_documents_below_it(tmp_path: Path) -> None:
     """The layout of extract-bench."""
     folder = tmp_path / "hiring" / "resume"
@@ -254,6 +292,16 @@ def test_hostile_gold_ends_in_messages(tmp_path: Path) -> None:
         load_gold(str(tmp_path / "empty"))
 
 
+@pytest.mark.parametrize("name", ["gld", "set/gld", "set/gld.jsonl", "./set/gld", "set/a/gld"])
+def test_a_path_that_does_not_exist_is_no_data_set_on_the_hub(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_paired_folders(Path("set"))
+    result = run_epoche(*("extract", "score", "--gold", name, "--predictions", "set/runs"))
+    assert "no such file or folder" in check_error_line(result, 3)
+
+
 # Predictions.
 
 
@@ -314,6 +362,54 @@ def test_a_configuration_says_how_fields_are_compared(tmp_path: Path) -> None:
         assert score(tmp_path / name, gold, f"a={found}", more=flags).code == 0
     values = [read_scores(tmp_path / name)["a"] for name in ("plain", "configured")]
     assert values == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_predictions_without_a_column_of_extractions_are_refused(
+    tmp_path: Path, ending: str
+) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    rows = [["id", "invoice_number", "total"], ["a1", "I-1", "3"], ["b2", "I-2", "4"]]
+    delimiter = {"csv": ",", "tsv": "\t"}.get(ending)
+    lines = [
+        json.dumps(dict(zip(rows[0], row, strict=True)))
+        if delimiter is None
+        else delimiter.join(row)
+        for row in rows[delimiter is None :]
+    ]
+    (tmp_path / f"own.{ending}").write_text("\n".join(lines) + "\n")
+    result = score(tmp_path / "out", root / "truth", f"s={tmp_path / f'own.{ending}'}")
+    line = check_error_line(result, 12)
+    assert "a prediction has no 'value'" in line
+    assert "It has the fields id, invoice_number, total" in line
+
+
+def test_an_empty_cell_of_a_column_of_extractions_is_an_unreadable_reply(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    (tmp_path / "own.csv").write_text('doc_id,output\na1,\nb2,"{""name"": ""Bob"", ""age"": 7}"\n')
+    assert score(tmp_path / "out", root / "truth", f"s={tmp_path / 'own.csv'}").code == 0
+    rows = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in rows] == ["UNPARSABLE", "OK"]
+
+
+def test_an_array_of_scalars_amid_prose_is_read_for_schemas_of_arrays_only(tmp_path: Path) -> None:
+    texts = {"list": 'They are ["x", "y"].', "open": "Sorry, not in [1]."}
+    for id_, schema, gold in (
+        ("list", {"type": "array", "items": {"type": "string"}}, ["x", "y"]),
+        ("open", {"properties": {"name": {"type": "string"}}}, {"name": "Ada"}),
+    ):
+        write_json(tmp_path / "set" / "gold" / f"{id_}.json", gold)
+        write_json(tmp_path / "set" / "forms" / f"{id_}.json", schema)
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own" / f"{id_}.json").write_text(texts[id_])
+    write_json(tmp_path / "own.json", texts)
+    rows = [{"id": id_, "value": text} for id_, text in texts.items()]
+    write_json(tmp_path / "rows.json", rows)
+    for name in ("own", "own.json", "rows.json"):
+        out = tmp_path / "out" / name
+        assert score(out, tmp_path / "set" / "gold", f"s={tmp_path / name}").code == 0
+        lines = (out / "rows.jsonl").read_text().splitlines()
+        assert [json.loads(line)["outcome"] for line in lines] == ["OK", "UNPARSABLE"], name
 
 
 def test_gold_may_be_scored_against_itself(tmp_path: Path) -> None:

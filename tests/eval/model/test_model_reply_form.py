@@ -11,6 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eval.model.replies.reply_form import build_strict_schema, get_form
+from eval.model.replies.schema_form import SchemaForm, read_json_reply
+from kg.base.strict_json import parse_json
 
 
 class Verdict(msgspec.Struct):
@@ -159,3 +161,112 @@ def test_any_verdict_survives_a_round_trip(verdict: Verdict) -> None:
     # A reason that contains a fence makes a fenced reply ambiguous, so it may be refused.
     assert get_form(Verdict).read_reply(text).value == verdict
     assert get_form(Verdict).read_reply(f"```json\n{text}\n```").value == verdict or "```" in text
+
+
+# JSON in a reply that is more than JSON.
+
+_TEXTS = st.text("ab{}[]\",:\\'`\n</think> 1é") | st.sampled_from(
+    ["</think>", "<think>", "```json\n{}\n```", '{"a": 1}', '", "b": {"c": 1}']
+)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | _TEXTS,
+    lambda child: st.lists(child, max_size=3) | st.dictionaries(_TEXTS, child, max_size=3),
+    max_leaves=8,
+)
+_OBJECTS = st.dictionaries(_TEXTS, _VALUES, min_size=1, max_size=4)
+_OBJECT_LISTS = st.lists(_OBJECTS, min_size=1, max_size=3)
+_LAYOUTS = st.sampled_from(
+    ["%s", "```json\n%s\n```", "```json\n%s", "As in [1] {see page 2}: %s", "Hm </think>\n%s"]
+)
+
+
+@given(
+    value=_OBJECTS | _OBJECT_LISTS,
+    layout=_LAYOUTS,
+    indent=st.sampled_from([None, 1]),
+    is_ascii=st.booleans(),
+    data=st.data(),
+)
+def test_no_part_of_unfinished_json_is_read_as_the_reply(
+    value: Any, layout: str, indent: int | None, is_ascii: bool, data: st.DataObject
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=is_ascii)
+    end = data.draw(st.integers(1, len(text) - 1))
+    before = layout.partition("%s")[0]
+    for array_root in (False, True):
+        for reply in (before + text[:end], layout % text[:end]):
+            read = read_json_reply(reply, array_root=array_root)
+            assert read.problem is not None, (reply, read.value)
+
+
+@given(value=_OBJECTS | _OBJECT_LISTS, layout=_LAYOUTS, indent=st.sampled_from([None, 1]))
+def test_whole_json_is_found_in_fences_and_after_prose(
+    value: Any, layout: str, indent: int | None
+) -> None:
+    text = json.dumps(value, indent=indent)
+    for array_root in (False, True):
+        read = read_json_reply(layout % text, array_root=array_root)
+        assert read.value == parse_json(text)  # integers beyond 64 bits become floats
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('{"id": 1, "tags": ["x"],}', '{"id": 1, // one\n"tags": ["x"]}', "{'id': {\"a\": 1}"),
+        *('{"a": NaN, "b": {"c": 1}}', '{"a": 1, "a": 2, "b": [{"c": 1}]}', '{{"a": {"b": 1}}}'),
+        *('{"a": {"b": 1}]', '[{"a": ["x"]},]', '[{"a": 1}, {"b": ', '"a": {"b": 1}}'),
+        *('{"a": 1,}\n{"a": 1}', '{"a": 1}\n{"a": 2', '{"a": 1}\n[{"a": 2}]', '{see {"a": 1}}'),
+        *("Sorry, not in [1].", 'The tags ["x"].', "[1] or [2]", "[]?", "It is null."),
+        *('<think>{"a": 1}</think>', '<think>{"a": 1} or', '{"a": 1} maybe </think> I do not know'),
+        *('```json\n{"a": {"b": 1},\n```', '```json\n{"a": 1,}\n```\nor {"a": 1}'),
+        "{" * 100_000,
+        "[1]" * 100_000,
+        "```\n{" * 100_000,
+        '{"' * 100_000,
+    ],
+)
+def test_replies_without_one_whole_value_are_unreadable(text: str) -> None:
+    read = read_json_reply(text)
+    assert read.value is None
+    assert read.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('The id is in {see page 2}. {"a": 1}', {"a": 1}),
+        ('<think>[1, {"a": </think>{"a": 1}', {"a": 1}),
+        ('first {"a": 2} or [\n</think>\n\n{"a": 1}', {"a": 1}),
+        ('From [1] and [2]:\n{"a": 1}\nSource: [1]', {"a": 1}),
+        ('The range [0, 1) gives\n```json\n{"a": 1}\n```', {"a": 1}),
+        ('```text\nAda\n```\n```json\n{"a": 1}\n```', {"a": 1}),
+        ('```json\n["x"]\n```', ["x"]),
+        ("```\nnull\n```", None),
+        ('```{"a": "}"}```', {"a": "}"}),
+        ("Nothing is said: {}", {}),
+    ],
+)
+def test_the_only_value_amid_prose_and_drafts_is_found(text: str, value: Any) -> None:
+    read = read_json_reply(text)
+    assert (read.value, read.problem) == (value, None)
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_found"),
+    [
+        ({"type": "array"}, True),
+        ({"type": ["null", "array"]}, True),
+        ({"items": {"type": "string"}}, True),
+        ({"$ref": "#/$defs/list", "$defs": {"list": {"type": "array"}}}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, False),
+        ({"$ref": "#/$defs/none"}, False),
+        ({"type": "object", "properties": {"items": {"type": "array"}}}, False),
+        ({}, False),
+    ],
+)
+def test_an_array_of_scalars_amid_prose_is_read_where_the_schema_asks_for_one(
+    schema: dict[str, Any], is_found: bool
+) -> None:
+    read = SchemaForm(schema).read_reply('The tags are ["x", "y"].')
+    assert read.value == (["x", "y"] if is_found else None)
+    assert SchemaForm(schema).read_reply('["x"] or ["y"]').problem
