@@ -97,7 +97,7 @@ def compare_texts(
     if not free.agrees:
         is_rest_equal = not said_left and all(word.kind == "content" for word in told_left)
         return Match("contradicted") if free.clashes and is_rest_equal else _OPEN
-    if _has_scope_or_owner(told, pairs) or _differs_in_direction(
+    if _has_scope_or_owner(told, pairs) or differs_in_direction(
         claim, evidence, [(said[first], told[second]) for first, second in pairs]
     ):
         return _OPEN
@@ -268,7 +268,7 @@ def _has_scope_or_owner(told: Sequence[Word], pairs: Sequence[tuple[int, int]]) 
     )
 
 
-def _differs_in_direction(
+def differs_in_direction(
     claim: Sequence[Word], evidence: Sequence[Word], pairs: Sequence[tuple[Word, Word]]
 ) -> bool:
     """Returns whether a name or number has another part in the claim: "to X" is not "from X".
