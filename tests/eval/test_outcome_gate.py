@@ -335,6 +335,19 @@ def test_measures_that_are_not_those_of_the_outcomes_are_refused(
                     read_outcomes(record)
 
 
+def test_repeats_may_be_numbered_from_1() -> None:
+    def count(repeats: tuple[int, ...]) -> tuple[int, int]:
+        answers = [
+            Answer("s", f"q{n}", "right", repeat=repeat) for n in range(4) for repeat in repeats
+        ]
+        measured = measure_outcomes(GradedAnswers(answers), ResamplingPlan(20, 1, 0.95))
+        return measured.systems["s"].repeats, measured.systems["s"].missing
+
+    assert count((0, 1, 2)) == count((1, 2, 3)) == (3, 0)
+    assert count((1,)) == (1, 0)
+    assert count((0, 2)) == (3, 4)
+
+
 def test_the_page_has_no_single_questions(record: Path, tmp_path: Path) -> None:
     assert run_epoche("report", record, "--out", tmp_path / "page.html").code == 0
     document = json.loads((tmp_path / "page.json").read_text("utf-8"))
