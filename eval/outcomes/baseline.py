@@ -42,11 +42,15 @@ class BaselineComparison:
     Attributes:
         comparisons: one for each measure.
         higher_is_better: measure → its direction.
+        n_answered: number of questions to which the baseline has a usable answer.
+        n_left_out: number of these that are not in the system's record.
         notes: which questions are left out.
     """
 
     comparisons: tuple[Comparison, ...]
     higher_is_better: dict[str, bool | None]
+    n_answered: int
+    n_left_out: int
     notes: tuple[str, ...]
 
 
@@ -135,6 +139,7 @@ def compare_with_baseline(
         resamples,
         plan,
     )
+<<<<<<< HEAD
     notes = list(_describe_left_out(found, len(shared), candidate.name))
     directions = {measure.name: measure.higher_is_better for measure in measures}
     skill = list_measures(is_answerability_known=True)[0].name
@@ -157,6 +162,16 @@ def compare_with_baseline(
             f"`answerable`; {measures[0].name} of {candidate.name} is compared"
         )
     return BaselineComparison(comparisons=compared, higher_is_better=directions, notes=tuple(notes))
+=======
+    answered = _list_answered(found[1], baseline.name)
+    return BaselineComparison(
+        comparisons=compared,
+        higher_is_better={measure.name: measure.higher_is_better for measure in measures},
+        n_answered=len(answered),
+        n_left_out=len(answered - set(shared)),
+        notes=tuple(_describe_left_out(found, len(shared), candidate.name)),
+    )
+>>>>>>> fixw
 
 
 def _get_questions(system: RecordedSystem) -> QuestionOutcomes:
@@ -168,6 +183,17 @@ def _get_questions(system: RecordedSystem) -> QuestionOutcomes:
             hint="An older version wrote it: make it again with `epoche outcomes --out`.",
         )
     return questions
+
+
+def _list_answered(questions: QuestionOutcomes, system: str) -> set[str]:
+    """Lists the questions to which a system has a usable answer."""
+    return {
+        id_
+        for id_, letters in zip(
+            questions.ids, zip(*questions.outcomes[system], strict=True), strict=True
+        )
+        if set(letters) != {"u"}
+    }
 
 
 def _iter_answers(

@@ -16,7 +16,12 @@ from eval.metrics.gate import (
     check_with_limits,
     parse_condition,
 )
-from eval.outcomes.baseline import RecordedSystem, compare_with_baseline, pair_systems
+from eval.outcomes.baseline import (
+    BaselineComparison,
+    RecordedSystem,
+    compare_with_baseline,
+    pair_systems,
+)
 from eval.outcomes.record import (
     OutcomesReport,
     SystemOutcomes,
@@ -26,7 +31,7 @@ from eval.outcomes.record import (
 from eval.stats.estimates import Estimate, Interval, add_interval
 from kg.base.console import print_text
 from kg.base.errors import DuplicateIdError, SettingError
-from kg.base.plain_text import to_one_line
+from kg.base.plain_text import format_count, to_one_line
 from kg.base.proportions import wilson_interval
 
 UNUSABLE = "unusable"
@@ -97,6 +102,7 @@ def _compare_systems(
     pairs = pair_systems(systems, _read_systems(request.baseline), where=where)
     named = list(dict.fromkeys(condition.metric for condition in conditions))
     comparisons: list[Comparison] = []
+    coverage: list[Check] = []
     directions: dict[str, bool | None] = {}
     for candidate, baseline in pairs:
         found = compare_with_baseline(candidate, baseline, named, request.resampling)
@@ -105,6 +111,7 @@ def _compare_systems(
             for pair in found.comparisons
         )
         directions |= found.higher_is_better
+        coverage.append(_check_coverage(candidate.name, found, request.max_failures))
         for note in found.notes:
             print_text(f"note: {to_one_line(note)}")
     paired = {candidate.name for candidate, _ in pairs}
@@ -114,7 +121,7 @@ def _compare_systems(
     for metric in named:
         if metric not in directions:
             print_text(f"note: {metric} cannot be compared with the baseline")
-    return list(
+    regressions = list(
         check_regressions(
             comparisons,
             directions,
@@ -123,6 +130,25 @@ def _compare_systems(
             only_significant=request.only_significant,
             noun="question",
         )
+    )
+    return regressions + coverage
+
+
+def _check_coverage(system: str, found: BaselineComparison, max_failures: float) -> Check:
+    """Checks that a system was not spared questions that the baseline answered.
+
+    Like unusable answers, they are limited by ``--max-failures``.
+    """
+    evidence = (
+        f"{found.n_left_out:,} of the {format_count(found.n_answered, 'question')} with a usable "
+        "answer in the baseline are not in the record"
+    )
+    return Check(
+        system,
+        f"coverage of the baseline >= {1 - max_failures:g}",
+        found.n_left_out <= max_failures * found.n_answered,
+        evidence,
+        regression=True,
     )
 
 

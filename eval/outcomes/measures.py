@@ -109,5 +109,13 @@ def list_measures(*, is_answerability_known: bool) -> list[Measure]:
     ]
 
 
+def compute_value(totals: Floats, measure: Measure) -> float | None:
+    """Computes a measure of counts by cell; ``None`` if a denominator is 0."""
+    parts = [(float(totals @ top), float(totals @ bottom)) for top, bottom in measure.ratios]
+    if not all(bottom for _, bottom in parts):
+        return None
+    return sum(top / bottom for top, bottom in parts) + measure.offset
+
+
 def _format_penalty(penalty: float) -> str:
     return f"{penalty:g}".removeprefix("0") or "0"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from eval.harness.predictions.rows import MAX_ARRAY_BYTES
 from eval.metrics.comparison import Comparison
+from eval.outcomes.measures import compute_value, list_measures
 from eval.outcomes.reader import OUTCOMES
 from eval.stats.estimates import Estimate
 from kg.base.errors import RecordError
@@ -88,6 +92,9 @@ OUTCOME_LETTERS: Final = {outcome[0]: outcome for outcome in OUTCOMES}
 MAX_RISK_POINTS = 200
 """Maximum number of points of a risk-coverage curve."""
 
+_TOLERANCE: Final = 1e-6
+"""Maximum difference of a measure from that of the outcomes, due to rounding."""
+
 
 class _SchemaName(msgspec.Struct):
     schema: str = ""
@@ -129,7 +136,8 @@ def _check_record(report: OutcomesReport) -> None:
     """Checks what the types of a record do not say.
 
     Raises:
-        msgspec.ValidationError: a system has no answers, a count or the headline is missing.
+        msgspec.ValidationError: a system has no answers, a count or the headline is missing, or
+            counts or measures are not those of the questions' outcomes.
     """
     for name, system in report.systems.items():
         if set(system.counts) != set(OUTCOMES) or sum(system.counts.values()) <= 0:
@@ -162,3 +170,38 @@ def _check_questions(questions: QuestionOutcomes, systems: Mapping[str, SystemOu
             for letter, outcome in OUTCOME_LETTERS.items()
         ):
             raise msgspec.ValidationError(f"the counts of system {name!r} are not its outcomes")
+        answers = questions.outcomes[name]
+        _check_measures(questions, answers, system.measures, name)
+        _check_measures(questions, (_vote(answers),), system.majority, f"{name} by majority")
+
+
+def _check_measures(
+    questions: QuestionOutcomes, texts: Sequence[str], measures: Mapping[str, Estimate], name: str
+) -> None:
+    """Raises an error if a measure is not that of the outcomes."""
+    answerable = questions.answerable or "y" * len(questions.ids)
+    counts = Counter(pair for text in texts for pair in zip(text, answerable, strict=True))
+    totals = np.array(
+        [float(counts[letter, known]) for known in "yn" for letter in OUTCOME_LETTERS]
+    )
+    for measure in list_measures(is_answerability_known=questions.answerable is not None):
+        if measure.name not in measures:
+            continue
+        stated, found = measures[measure.name].value, compute_value(totals, measure)
+        if stated is None or found is None:
+            is_same = stated is found
+        else:
+            is_same = math.isclose(stated, found, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        if not is_same:
+            raise msgspec.ValidationError(
+                f"{measure.name} of system {name!r} is {stated}, that of its outcomes {found}"
+            )
+
+
+def _vote(texts: Sequence[str]) -> str:
+    """Returns the outcome of each question that more than half of its answers have, or abstained.
+
+    The answers to a question are in the order of their outcomes.
+    """
+    voted = (Counter(letters).most_common(1)[0] for letters in zip(*texts, strict=True))
+    return "".join(letter if 2 * count > len(texts) else "a" for letter, count in voted)

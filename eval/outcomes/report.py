@@ -14,7 +14,14 @@ import numpy as np
 
 from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
 from eval.metrics.measurement import ResamplingPlan
-from eval.outcomes.measures import ABSTAINED, RIGHT, WRONG, Measure, list_measures
+from eval.outcomes.measures import (
+    ABSTAINED,
+    RIGHT,
+    WRONG,
+    Measure,
+    compute_value,
+    list_measures,
+)
 from eval.outcomes.official_scores import measure_official
 from eval.outcomes.pairs import ACCURACY, compare_pairs, resample_measures
 from eval.outcomes.reader import OUTCOMES, GradedAnswers
@@ -187,17 +194,10 @@ def _compute_controls(
         policies["answers everything, right where possible"] = (RIGHT, WRONG)
     return {
         name: {
-            measure.name: _compute_value(
+            measure.name: compute_value(
                 np.concatenate([n_answerable * first, n_unanswerable * second]), measure
             )
             for measure in measures
         }
         for name, (first, second) in policies.items()
     }
-
-
-def _compute_value(totals: Floats, measure: Measure) -> float | None:
-    parts = [(float(totals @ top), float(totals @ bottom)) for top, bottom in measure.ratios]
-    if not all(bottom for _, bottom in parts):
-        return None
-    return sum(top / bottom for top, bottom in parts) + measure.offset

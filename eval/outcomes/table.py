@@ -54,7 +54,9 @@ class OutcomeTable:
             self._count(system, [a for a in graded.answers if a.system == system])
 
     def _count(self, system: str, answers: Sequence[Answer]) -> None:
-        repeats = max(answer.repeat for answer in answers) + 1
+        numbers = {answer.repeat for answer in answers}
+        # Some tools number repeats from 1.
+        repeats = max(numbers) + (0 in numbers)
         counts = np.zeros((len(self.ids), len(OUTCOMES)))
         for answer in answers:
             counts[self.ids[answer.id], OUTCOMES.index(answer.outcome)] += 1

@@ -82,12 +82,6 @@ AllowViolations: TypeAlias = Annotated[
 
 # Results and resampling.
 
-ResultFiles: TypeAlias = Annotated[
-    list[Path], typer.Option("--results", help="Result file (JSONL); repeatable.")
-]
-MoreResultFiles: TypeAlias = Annotated[
-    list[Path] | None, typer.Argument(metavar="[RESULTS]...", help="More result files.")
-]
 RunPaths: TypeAlias = Annotated[
     list[Path] | None,
     typer.Argument(

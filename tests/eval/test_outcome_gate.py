@@ -15,7 +15,9 @@ from stage_calls import check_error_line, run_epoche
 
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.reader import Answer, GradedAnswers
+from eval.outcomes.record import read_outcomes
 from eval.outcomes.report import measure_outcomes
+from kg.base.errors import RecordError
 
 ROWS = [
     ("right", "yes", 0.9),
@@ -239,9 +241,22 @@ def test_the_test_is_that_of_both_files_together(more: dict[str, bool], tmp_path
 def test_only_shared_questions_are_compared(tmp_path: Path) -> None:
     before = write_record(tmp_path, "before", make_rows(90))
     fewer = write_record(tmp_path, "fewer", make_rows(80, 80))
-    lines = check_gate(0, fewer, "--baseline", before)
+    lines = check_gate(100, fewer, "--baseline", before)
+    (failed,) = [line for line in lines if line.startswith("FAIL")]
+    assert "coverage of the baseline >= 0.95: 40 of the 120 questions" in failed
+    lines = check_gate(0, fewer, "--baseline", before, "--max-failures", "0.34")
     assert lines[0].startswith("note: bot is compared with the baseline on the 80 questions")
     assert "40 of the baseline's and 0 new ones are left out" in lines[0]
+    # New questions do not make up for those left out, and unusable answers cannot be left out.
+    new = [{**row, "id": f"new{row['id']}"} for row in make_rows(90)]
+    more = write_record(tmp_path, "more", [*make_rows(80, 80), *new])
+    assert any(
+        "FAIL  bot  coverage" in line for line in check_gate(100, more, "--baseline", before)
+    )
+    rows = [{**row, "outcome": "unusable"} for row in make_rows(120)[80:]]
+    spared = write_record(tmp_path, "spared", [*make_rows(80, 80), *rows])
+    lines = check_gate(0, fewer, "--baseline", spared)
+    assert any("0 of the 80 questions" in line for line in lines)
     other = write_record(tmp_path, "other", [{**r, "id": f"x{r['id']}"} for r in make_rows(90)])
     done = run_epoche("gate", other, "--baseline", before)
     assert "no question is also in" in check_error_line(done, 1)
@@ -310,7 +325,52 @@ def test_records_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     ):
         check(message, {**good, "questions": {**questions, **changed}})
     flipped = questions["answerable"].translate(str.maketrans("yn", "ny"))
-    check("answerable in one row", {**good, "questions": {**questions, "answerable": flipped}})
+    check("skill@.5 of system 'bot'", {**good, "questions": {**questions, "answerable": flipped}})
+    rows = [{**row, "answerable": not row["answerable"]} for row in make_rows(90)]
+    done = run_epoche("gate", write_record(tmp_path, "flipped", rows), "--baseline", before)
+    assert "answerable in one row" in check_error_line(done, 1)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("answerable", [True, False])
+def test_measures_that_are_not_those_of_the_outcomes_are_refused(
+    tmp_path: Path, repeats: int, answerable: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        {**row, "repeat": repeat, "outcome": str(rng.choice(("right", "wrong", "abstained")))}
+        for row in make_rows(90)
+        for repeat in range(repeats)
+    ]
+    for row in rows:
+        if not answerable:
+            del row["answerable"]
+    record = write_record(tmp_path, "now", rows)
+    good = json.loads(record.read_text())
+    read_outcomes(record)
+    system = good["systems"]["bot"]
+    for kind in ("measures", "majority"):
+        assert bool(system[kind]) == (kind == "measures" or repeats > 1)
+        for name, estimate in system[kind].items():
+            for value in (estimate["value"] + 0.01, None):
+                changed = {**system[kind], name: {**estimate, "value": value}}
+                systems = {"bot": {**system, kind: changed}}
+                record.write_text(json.dumps({**good, "systems": systems}))
+                with pytest.raises(RecordError, match=re.escape(f"{name} of system 'bot")):
+                    read_outcomes(record)
+
+
+def test_repeats_may_be_numbered_from_1() -> None:
+    def count(repeats: tuple[int, ...]) -> tuple[int, int]:
+        answers = [
+            Answer("s", f"q{n}", "right", repeat=repeat) for n in range(4) for repeat in repeats
+        ]
+        measured = measure_outcomes(GradedAnswers(answers), ResamplingPlan(20, 1, 0.95))
+        return measured.systems["s"].repeats, measured.systems["s"].missing
+
+    assert count((0, 1, 2)) == count((1, 2, 3)) == (3, 0)
+    assert count((1,)) == (1, 0)
+    assert count((0, 2)) == (3, 4)
 
 
 def test_the_page_has_no_single_questions(record: Path, tmp_path: Path) -> None:

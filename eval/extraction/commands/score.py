@@ -90,7 +90,7 @@ def main(
         predictions=[Path(text.partition("=")[2] or text) for text in predictions],
     )
     samples = loaded.samples
-    names = SampleNames(samples)
+    names = SampleNames(samples, is_limited=limit is not None)
     files = parse_prediction_files(expand_folders(predictions, names))
     for path in list_run_files(out):
         check_output(path, [file.path for file in files])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-from eval.extraction.matchers.match_result import MatchResult
+from eval.extraction.matchers.match_result import LENIENT_RULES, MatchResult
 
 ElementKeys = Sequence[Hashable]
 """Elements converted by ``matchers.registry.to_canonical_value``: two are equal if and only if the
@@ -113,8 +113,14 @@ def align_elements(
     n_union = n_equal + n_compared - len(pairs)
     is_same = len(pairs) == n_union - n_equal and all(result[0] for result in pairs)
     score = (n_equal + sum(result[1] for result in pairs)) / n_union
-    rule = next((result[3] for result in pairs if result[3]), "sets") if is_same else ""
+    rule = _choose_rule([result[3] for result in pairs if result[3]]) if is_same else ""
     return is_same, 1.0 if is_same else round(min(score, _MAX_UNEQUAL_SCORE), 12), None, rule
+
+
+def _choose_rule(rules: Sequence[str]) -> str:
+    """Returns a lenient rule if there is one: an array is no more strictly right than its pairs."""
+    lenient = (rule for rule in rules if rule in LENIENT_RULES)
+    return next(lenient, rules[0] if rules else "sets")
 
 
 def _is_near(result: MatchResult, threshold: float) -> bool:

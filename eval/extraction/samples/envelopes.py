@@ -138,11 +138,6 @@ def _iter_quotes(value: Any, field: str) -> Iterator[tuple[str, str]]:
             yield from _iter_quotes([item] if isinstance(item, dict) else item, str(name))
 
 
-def _get_text(item: dict[str, Any], keys: tuple[str, ...]) -> str:
-    """Returns the value of the first key that has a text; empty if none has."""
-    return next((item[key] for key in keys if isinstance(item.get(key), str)), "")
-
-
 def list_gold_quotes(rules: Any) -> list[tuple[str, str]]:
     """Lists the quotes of rules as ExtractBench stores them: field → evidence with quotes.
 

@@ -7,7 +7,7 @@ document. An extraction is taken out of the record in which a service or benchma
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,11 +25,18 @@ from eval.harness.predictions.reader import (
     PredictionFormat,
     Predictions,
     read_predictions,
+    show_text,
 )
+<<<<<<< HEAD
 from eval.harness.predictions.rows import iter_rows, read_header
 from eval.harness.reply import Reply
 from eval.model.replies.schema_form import asks_for_array
 from kg.base.errors import MissingFileError, RecordError
+=======
+from eval.harness.predictions.rows import WORKBOOK_ENDING, find_delimiter, iter_rows
+from eval.harness.reply import Reply
+from kg.base.errors import DuplicateIdError, MissingFileError, RecordError
+>>>>>>> fixw
 from kg.base.files import require_file, sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, format_count, join_list
 
@@ -55,9 +62,12 @@ class SampleNames:
 
     Args:
         samples: the samples.
+        is_limited: whether these are only the first samples of the data set.
     """
 
-    def __init__(self, samples: Sequence[Sample]) -> None:
+    def __init__(self, samples: Sequence[Sample], *, is_limited: bool = False) -> None:
+        self.n_samples: Final = len(samples)
+        self.is_limited: Final = is_limited
         self._ids = {sample.id: sample.id for sample in samples}
         others: dict[str, set[str]] = defaultdict(set)
         for sample in samples:
@@ -253,23 +263,68 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
 
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     rows = iter_rows(file.path)
+<<<<<<< HEAD
     if names.rows_are_numbered and id_field not in columns:
         rows = _number_rows(rows, id_field)
+=======
+    if names.rows_are_numbered and mapped.name_field("id") not in columns:
+        rows = _number_rows(list(rows), mapped.name_field("id"), file.path, names)
+>>>>>>> fixw
     found = read_predictions(file, names, mapped, rows)
-    return replace(
-        found,
-        replies=tuple(
-            msgspec.structs.replace(reply, id=names.get_id(reply.id) or reply.id)
-            for reply in found.replies
-        ),
-    )
+    return replace(found, replies=_name_samples(found.replies, names, file.path))
+
+
+def _name_samples(replies: Iterable[Reply], names: SampleNames, path: Path) -> tuple[Reply, ...]:
+    """Replaces the names under which predictions refer to samples by the samples' ids.
+
+    Raises:
+        DuplicateIdError: two names mean one sample, in one repeat.
+    """
+    found: dict[tuple[str, int], Reply] = {}
+    given: dict[tuple[str, int], str] = {}
+    for reply in replies:
+        id_ = names.get_id(reply.id) or reply.id
+        key = (id_, reply.repeat)
+        if key in found:
+            raise DuplicateIdError(
+                f"{show_text(given[key])} and {show_text(reply.id)} are both predictions on "
+                f"{show_text(id_)}",
+                where=str(path),
+                hint="Keep one of them.",
+            )
+        found[key], given[key] = msgspec.structs.replace(reply, id=id_), reply.id
+    return tuple(found.values())
 
 
 def _number_rows(
-    rows: Iterator[tuple[str, dict[str, Any]]], name: str
+    rows: Sequence[tuple[str, dict[str, Any]]], name: str, path: Path, names: SampleNames
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Numbers rows without ids: samples without ids are numbered in the same way."""
+    """Numbers rows without ids: samples without ids are numbered in the same way.
+
+    Raises:
+        RecordError: there are fewer or more of them than samples, or empty lines between them, so
+            that it is not clear which is on which sample.
+    """
+    n_rows = sum(name not in row for _, row in rows)
+    if n_rows != names.n_samples and not (names.is_limited and n_rows > names.n_samples):
+        raise RecordError(
+            f"{format_count(n_rows, 'row')} without ids for "
+            f"{format_count(names.n_samples, 'sample')}: give ids",
+            where=str(path),
+            hint=f"Write the id of its sample in each row, as {name!r}.",
+        )
+    # The header of a workbook is its first row; cells of CSV may have several lines.
+    offset = 1 if path.suffix.lower() == WORKBOOK_ENDING else 0
+    has_lines = find_delimiter(path) is None
     for number, (where, row) in enumerate(rows, start=1):
+        line = where.rpartition(":")[2]
+        if has_lines and line.isdigit() and int(line) != number + offset:
+            raise RecordError(
+                "rows without ids are numbered by line, and a line before this one is empty: "
+                "give ids",
+                where=where,
+                hint=f"Write the id of its sample in each row, as {name!r}, or delete the line.",
+            )
         yield where, {name: str(number), **row}
 
 
@@ -286,10 +341,17 @@ def _read_object(value: dict[str, Any], file: PredictionFile, names: SampleNames
                 hint="A file of predictions is JSON lines, an array, CSV, or an object of id → "
                 "extraction.",
             )
+<<<<<<< HEAD
         return Predictions((_make_reply(id_, value, file.name, names),), 0, ())
     replies = [_make_reply(names.get_id(key) or key, value[key], file.name, names) for key in known]
+=======
+        return Predictions((_make_reply(id_, value, file.name),), 0, ())
+    replies = _name_samples(
+        (_make_reply(key, value[key], file.name) for key in known), names, file.path
+    )
+>>>>>>> fixw
     unknown = [clean_text(key, 60) for key in value if key not in names]
-    return Predictions(tuple(replies), len(unknown), tuple(unknown[:_MAX_SHOWN]))
+    return Predictions(replies, len(unknown), tuple(unknown[:_MAX_SHOWN]))
 
 
 def _make_reply(id_: str, value: Any, system: str, names: SampleNames) -> Reply:

@@ -137,7 +137,7 @@ def read_detailed_results(path: Path, dataset: Sequence[Sample] | None) -> Detai
             if dataset is not None:
                 _add_problem(results, "no such sample in the data set, left out", where)
                 continue
-            known[id_] = _read_sample(row, where, names, questions.get(id_, {}))
+            known[id_] = _read_sample(row, where, names, _find_row(questions, id_, repeat))
             results.samples.append(known[id_])
         sample = known[id_]
         _check_answerable(row, sample, where)
@@ -145,7 +145,8 @@ def read_detailed_results(path: Path, dataset: Sequence[Sample] | None) -> Detai
         results.answered_by = results.answered_by or _read_name(row.get(_ANSWERED_BY))
         results.judged_by = results.judged_by or _read_name(row.get(_JUDGED_BY))
         for name in names:
-            reply = _read_reply(row, name, extractions.get(id_, {}), sources[id_].text)
+            extraction = _find_row(extractions, id_, repeat)
+            reply = _read_reply(row, name, extraction, sources[id_].text)
             reply = msgspec.structs.replace(reply, id=id_, system=name, repeat=repeat)
             results.replies.append(reply)
             if reply.status == "invalid" and reply.problem:
@@ -189,11 +190,18 @@ def _find_pipelines(file: Path, rows: Sequence[Mapping[str, Any]]) -> tuple[str,
     return names
 
 
-def _read_beside(path: Path) -> dict[str, Mapping[str, Any]]:
-    """Returns sample id → row of a file beside the results; empty if there is none."""
+def _read_beside(path: Path) -> dict[tuple[str, int], Mapping[str, Any]]:
+    """Returns sample id and repeat → row of a file beside the results; empty if there is none."""
     if not path.is_file():
         return {}
-    return {_read_key(row, where)[0]: row for where, row in iter_rows(path, "result")}
+    return {_read_key(row, where): row for where, row in iter_rows(path, "result")}
+
+
+def _find_row(
+    rows: Mapping[tuple[str, int], Mapping[str, Any]], id_: str, repeat: int
+) -> Mapping[str, Any]:
+    """Finds the row of a repeat, or of the first one, which the others may share."""
+    return rows.get((id_, repeat)) or rows.get((id_, 0)) or {}
 
 
 def _read_key(row: Mapping[str, Any], where: str) -> tuple[str, int]:

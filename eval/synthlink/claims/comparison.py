@@ -11,7 +11,12 @@ import itertools
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from eval.synthlink.claims.lexicon import GENERIC_NAMES, RELATION_BY_WORD, SCOPES
+from eval.synthlink.claims.lexicon import (
+    DIRECTIONS,
+    GENERIC_NAMES,
+    RELATION_BY_WORD,
+    SCOPES,
+)
 from eval.synthlink.claims.words import (
     Word,
     are_opposite,
@@ -26,6 +31,8 @@ _BE: Final = frozenset(
     list_words("is are was were be been being got wurde wurden wird werden worden")
 )
 _BY: Final = frozenset(("by", "von", "durch"))
+_ARTICLES: Final = frozenset(list_words("the a an and its their his her"))
+"""Words between a word of direction and a name."""
 _MIN_PAIRS: Final = 2
 _MAX_GAP: Final = 3
 """Maximum number of words between "was" and its participle."""
@@ -90,7 +97,9 @@ def compare_texts(
     if not free.agrees:
         is_rest_equal = not said_left and all(word.kind == "content" for word in told_left)
         return Match("contradicted") if free.clashes and is_rest_equal else _OPEN
-    if _has_scope_or_owner(told, pairs):
+    if _has_scope_or_owner(told, pairs) or differs_in_direction(
+        claim, evidence, [(said[first], told[second]) for first, second in pairs]
+    ):
         return _OPEN
     if not said_left:
         # Words without a verb state nothing, even those of a fact.
@@ -254,7 +263,45 @@ def _has_scope_or_owner(told: Sequence[Word], pairs: Sequence[tuple[int, int]]) 
         word.key in SCOPES or word.kind == "hedge"
         for index, word in enumerate(told)
         if index not in used
-    ) or any(index not in used and told[index].kind == "name" for index in range(first, last))
+    ) or any(
+        index not in used and told[index].kind in ("name", "number") for index in range(first, last)
+    )
+
+
+def differs_in_direction(
+    claim: Sequence[Word], evidence: Sequence[Word], pairs: Sequence[tuple[Word, Word]]
+) -> bool:
+    """Returns whether a name or number has another part in the claim: "to X" is not "from X".
+
+    A name without a word of direction may have the same part: "X did it", "it was done by X".
+    """
+    mine, theirs = _find_directions(claim), _find_directions(evidence)
+    numbers = [
+        (number, other)
+        for number, other in itertools.product(claim, evidence)
+        if number.kind == other.kind == "number" and is_same(number, other)
+    ]
+    return any(
+        id(word) in mine and id(other) in theirs and mine[id(word)] != theirs[id(other)]
+        for word, other in (*pairs, *numbers)
+    )
+
+
+def _find_directions(words: Sequence[Word]) -> dict[int, str]:
+    """Returns the word of direction before each name and number, by the identity of the word."""
+    found: dict[int, str] = {}
+    direction = ""
+    for before, word in zip((None, *words), words, strict=False):
+        if word.key in DIRECTIONS:
+            direction = word.key
+        elif word.key == "of":
+            direction = "out of" if before is not None and before.key == "out" else ""
+        elif word.kind in ("name", "number"):
+            if direction:
+                found[id(word)] = direction
+        elif word.key not in _ARTICLES:
+            direction = ""
+    return found
 
 
 def _compare_difference(

@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from eval.synthlink.claims.comparison import drop_given_names, order_roles
+from eval.synthlink.claims.comparison import (
+    differs_in_direction,
+    drop_given_names,
+    order_roles,
+)
 from eval.synthlink.claims.lexicon import (
     GENERIC_NAMES,
     RELATION_BY_WORD,
@@ -78,6 +82,11 @@ def has_same_frame(claim: Sequence[Word], sentence: Sequence[Word], evidence: Ev
         and _has_known_subject(said, verbs[0], told)
         and _has_same_objects(said, verbs, told)
         and _has_no_opposite(said, told)
+        and not differs_in_direction(
+            claim,
+            sentence,
+            [(word, other) for word in said for other in told if is_same(word, other)],
+        )
         and _has_few_other_words(said, told, evidence.known)
     )
 

@@ -203,6 +203,7 @@ HEDGES: Final = frozenset(
         "may might could would should perhaps possibly maybe allegedly supposedly reportedly "
         "apparently seemingly if unless whether or either claim claims claimed say says said "
         "believe believes believed think thinks thought argue argues argued suppose supposed "
+        "nearly almost virtually practically "
         "suggest suggests suggested assume assumed pretend rumour rumor rumours story tale "
         "so-called otherwise popular popularly often according disputed doubtful doubt "
         "doubts question "
@@ -220,6 +221,8 @@ SCOPES: Final = frozenset(
     )
 )
 """Words of the evidence that must not be left out: "tried to stop" is not "stopped"."""
+DIRECTIONS: Final = frozenset(list_words("from to into for against by with without outside"))
+"""Words that say which part the name or number after them has; ``out of`` is another."""
 LIGHT: Final = frozenset(
     list_words(
         "a an the this that these those is are was were be been being am has have had having do "

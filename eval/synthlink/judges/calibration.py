@@ -21,6 +21,7 @@ from eval.synthlink.verdicts.record import (
     JudgeReliability,
     VerdictLine,
 )
+from kg.base.errors import DuplicateIdError
 from kg.base.files import to_json_bytes, write_bytes_atomic
 from retrieval.corpus import read_corpus
 
@@ -58,6 +59,7 @@ def calibrate_judge(
 
     Raises:
         MissingFileError, RecordError: pairs cannot be read.
+        DuplicateIdError: two files or folders of pairs have the same name.
         EpocheError: as ``collect_verdicts``.
     """
     items: dict[str, list[JudgeItem]] = {}
@@ -69,7 +71,14 @@ def calibrate_judge(
         items[ANCHOR_SET] = list_anchors(questions[::step][:n_questions], questions, pages)
     for path in pair_paths:
         pairs = select_pairs(read_labelled_pairs(path), limit, path.name)
-        items[path.name] = [*_list_pair_items(path.name, pairs)]
+        name = path.name
+        if name in items:
+            raise DuplicateIdError(
+                f"two sets of claims are called {name!r}",
+                where=str(path),
+                hint="Rename one of the files or folders of pairs.",
+            )
+        items[name] = _list_pair_items(name, pairs)
     every_item = list(
         {item.compute_key({}): item for found in items.values() for item in found}.values()
     )

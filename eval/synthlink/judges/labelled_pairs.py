@@ -13,12 +13,26 @@ from typing import Any, Final, NamedTuple
 
 from eval.judges.rng import rng_for
 from kg.base.errors import MissingFileError, RecordError
+from kg.base.plain_text import clean_text
 
 XSUM_FILE: Final = "factuality_annotations_xsum_summaries.csv"
 FRANK_FILE: Final = "human_annotations.json"
 FRANK_TEXTS: Final = "benchmark_data.json"
 _MAX_BYTES: Final = 512 * 1024 * 1024
-_TRUE_LABELS: Final = ("supported", "true", "entailment", "SUPPORTS")
+_IS_TRUE: Final = {
+    **dict.fromkeys(("supported", "supports", "true", "entailment", "entailed", "yes"), True),
+    **dict.fromkeys(
+        (
+            "not supported", "not_supported", "unsupported", "refuted", "refutes", "false",
+            "contradiction", "contradicts", "contradicted", "neutral", "not_entailment",
+            "not entailed",
+            "not enough info", "not_enough_info", "nei", "wrong", "no",
+        ),
+        False,
+    ),
+}  # fmt: skip
+"""Label in lower case → whether the evidence tells the claim. Whole numbers are no labels: 0 is
+entailment in some data, and false in others."""
 _HINT: Final = "docs/how-to/synthlink.md describes the files."
 
 
@@ -108,17 +122,26 @@ def _read_frank(folder: Path) -> Iterator[LabelledPair]:
 def _read_jsonl(path: Path) -> Iterator[LabelledPair]:
     if not path.is_file():
         raise MissingFileError("no such file or folder of pairs", where=str(path), hint=_HINT)
-    lines = path.read_text("utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        try:
-            row: dict[str, Any] = json.loads(line)
-            yield LabelledPair(
-                str(row["evidence"]), str(row["claim"]), row["label"] in _TRUE_LABELS
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise RecordError(
-                "not an object with evidence, claim and label", where=f"{path}:{number}", hint=_HINT
-            ) from error
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if not line.strip():
+                continue
+            where = f"{path}:{number}"
+            try:
+                row: dict[str, Any] = json.loads(line)
+                evidence, claim, label = str(row["evidence"]), str(row["claim"]), row["label"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise RecordError(
+                    "not an object with evidence, claim and label", where=where, hint=_HINT
+                ) from error
+            is_true = _IS_TRUE.get(str(label).strip().casefold())
+            if is_true is None:
+                raise RecordError(
+                    f"the label {clean_text(str(label), 60)!r} is not known",
+                    where=where,
+                    hint="Write 'supported' or 'not supported'.",
+                )
+            yield LabelledPair(evidence, claim, is_true)
 
 
 def _find(folder: Path, name: str) -> Path | None:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eval.extraction.matchers.match_result import LENIENT_RULES
 from eval.extraction.matchers.schema_nodes import get_schema_plan
+from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
 from eval.extraction.settings import SPECIFICATION_MATCHING, Matching
@@ -227,3 +229,21 @@ def test_nested_arrays_are_compared_in_bounded_time() -> None:
     score = score_sample(sample, {"f": nest(5, 2)}).score
     assert score.tally.expected == score.tally.predicted == 5**5
     assert score.bounded
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_an_array_is_no_more_strictly_right_than_its_elements(order: int, ordered: bool) -> None:
+    """One element is another spelling, one is only within the tolerance."""
+    element = {"type": "number", "x-tolerance": 5}
+    schema = {"type": "object", "properties": {"v": {"type": "array", "items": element}}}
+    node = get_schema_plan(schema).root.get_child("v")
+    matching = Matching(ordered_arrays=ordered)
+    expected, predicted = [1000, 200][::order], ["1,000", 203][::order]
+    is_same, _, _, rule = compare_values(node, expected, predicted, matching)
+    assert is_same
+    assert rule in LENIENT_RULES
+    predicted = ["1,000", 200][::order]
+    is_same, _, _, rule = compare_values(node, expected, predicted, matching)
+    assert is_same
+    assert rule not in LENIENT_RULES

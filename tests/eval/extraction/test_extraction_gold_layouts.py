@@ -412,6 +412,74 @@ def test_an_array_of_scalars_amid_prose_is_read_for_schemas_of_arrays_only(tmp_p
         assert [json.loads(line)["outcome"] for line in lines] == ["OK", "UNPARSABLE"], name
 
 
+def write_lines(path: Path, rows: list[Any]) -> Path:
+    """Writes JSON lines; None becomes an empty line."""
+    lines = ("" if row is None else json.dumps(row) for row in rows)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+NAMES = ("Ada", "Bob", "Cy", "Di")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("Ada", "Bob", "Cy", "Di"), ""),
+        (("Ada", "Bob", "Cy", "Di", None), ""),
+        (("Ada", None, "Cy", "Di"), "3 rows without ids for 4 samples: give ids"),
+        (("Ada", "Bob", "Cy"), "3 rows without ids for 4 samples: give ids"),
+        (("Ada", "Bob", "Cy", "Di", "Eve"), "5 rows without ids for 4 samples: give ids"),
+        (("Ada", None, "Bob", "Cy", "Di"), "a line before this one is empty"),
+    ],
+)
+def test_rows_without_ids_are_not_matched_with_other_samples(
+    tmp_path: Path, names: tuple[str | None, ...], message: str
+) -> None:
+    gold = write_lines(
+        tmp_path / "gold.jsonl",
+        [{"text": "", "schema": SCHEMA, "expected_output": {"name": name}} for name in NAMES],
+    )
+    rows = [None if name is None else {"value": {"name": name}} for name in names]
+    done = score(tmp_path / "out", gold, write_lines(tmp_path / "p.jsonl", rows))
+    if message:
+        assert message in check_error_line(done, 12)
+    else:
+        assert read_scores(tmp_path / "out") == {"p": 1.0}
+
+
+def test_a_limit_leaves_out_further_rows_without_ids(tmp_path: Path) -> None:
+    gold = write_lines(
+        tmp_path / "gold.jsonl",
+        [{"text": "", "schema": SCHEMA, "expected_output": {"name": name}} for name in NAMES],
+    )
+    rows = write_lines(tmp_path / "p.jsonl", [{"value": {"name": name}} for name in NAMES])
+    done = score(tmp_path / "out", gold, rows, more=("--limit", "2"))
+    assert done.code == 0, done.err
+    assert read_scores(tmp_path / "out") == {"p": 1.0}
+
+
+def test_two_names_of_one_sample_are_refused(tmp_path: Path) -> None:
+    gold = write_lines(
+        tmp_path / "gold.jsonl",
+        [
+            {"id": f"{id_}.gold", "text": "", "schema": SCHEMA, "expected_output": {"name": "Ada"}}
+            for id_ in ("doc1", "doc2")
+        ],
+    )
+    values = {"doc1": {"name": "Eve"}, "doc1.gold": {"name": "Ada"}, "doc2": {"name": "Ada"}}
+    rows = [{"id": id_, "value": value} for id_, value in values.items()]
+    for file in (
+        write_lines(tmp_path / "lines.jsonl", rows),
+        write_json(tmp_path / "object.json", values),
+    ):
+        line = check_error_line(score(tmp_path / "out", gold, file), 13)
+        assert "'doc1' and 'doc1.gold' are both predictions on 'doc1.gold'" in line
+    repeated = [{**row, "repeat": number} for number, row in enumerate(rows[:2])]
+    done = score(tmp_path / "both", gold, write_lines(tmp_path / "repeats.jsonl", repeated))
+    assert "both predictions" not in done.err
+
+
 def test_gold_may_be_scored_against_itself(tmp_path: Path) -> None:
     root = write_paired_folders(tmp_path / "set")
     assert score(tmp_path / "out", root / "truth", f"gold={root / 'truth'}").code == 0

@@ -162,6 +162,25 @@ def test_files_beside_give_questions_and_sizes(tmp_path: Path) -> None:
     assert rows["3", "json"].extraction is None
 
 
+def test_repeats_have_their_own_extractions(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    write_results(folder, [{**row, "repeat": repeat} for row in ROWS[:2] for repeat in (0, 1)])
+    texts = {(1, 0): "Lock 10", (1, 1): "Lock 11", (2, 0): "Lock 20"}
+    extractions = [
+        {"id": id_, "repeat": repeat, "skn_extraction": text}
+        for (id_, repeat), text in texts.items()
+    ]
+    write_results(folder, extractions, "extractions.json")
+    results = read_detailed_results(folder, None)
+    found = {
+        (int(reply.id), reply.repeat): reply.parts["extraction"].context
+        for reply in results.replies
+        if reply.system == "skn"
+    }
+    # The second repeat of sample 2 has no row of its own.
+    assert found == {**texts, (2, 1): "Lock 20"}
+
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
     lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=5), parts),

@@ -101,6 +101,18 @@ def test_pairs_are_read_from_lines(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"evidence": "A.", "claim": "B.", "label": "supported"}\n')
     assert read_labelled_pairs(path) == [LabelledPair("A.", "B.", True)]
+    # A line separator in a text is no end of a line, and labels may be in any case.
+    rows = [
+        {"evidence": "A\u2028is.", "claim": "B.", "label": label}
+        for label in ("SUPPORTED", "Entailment", True, "Not supported", "NEUTRAL", False)
+    ]
+    lines = "\n\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    path.write_text(lines, encoding="utf-8")
+    assert [pair.is_true for pair in read_labelled_pairs(path)] == [True] * 3 + [False] * 3
+    for label in ("suported", 1, None, ["supported"]):
+        path.write_text(json.dumps({"evidence": "A.", "claim": "B.", "label": label}))
+        with pytest.raises(RecordError, match=r"label .* is not known"):
+            read_labelled_pairs(path)
     path.write_text('{"evidence": "A."}\n')
     with pytest.raises(RecordError, match=r"not an object with evidence"):
         read_labelled_pairs(path)
@@ -159,6 +171,18 @@ def write_pairs(path: Path) -> Path:
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def test_sets_of_pairs_have_different_names(
+    scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
+) -> None:
+    flags: list[object] = ["--judge-model", scripted_model, "--questions", 0, "--no-cache"]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        flags += ["--pairs", write_pairs(tmp_path / name / "pairs.jsonl")]
+    result = run_epoche("synthlink", "calibrate", *flags, "--out", tmp_path / "out")
+    assert "two sets of claims are called 'pairs.jsonl'" in check_error_line(result, 13)
+    assert not scripted_server.requests
 
 
 def test_calibration_of_a_model(

@@ -10,6 +10,7 @@ nothing of the rules, and the rules were not changed for them.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,13 @@ from eval.synthlink.claims.claim_decider import ClaimDecider
 from eval.synthlink.claims.completeness import judge_steps
 from eval.synthlink.claims.polarity import read_polarity
 from eval.synthlink.claims.splitter import split_claims
-from eval.synthlink.claims.words import are_opposite, is_german, is_same_word, split_text
+from eval.synthlink.claims.words import (
+    are_opposite,
+    collect_names,
+    is_german,
+    is_same_word,
+    split_text,
+)
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.metrics import JudgedClaim
@@ -226,6 +233,59 @@ def test_claims_are_decided_where_the_evidence_is_sure(claim: str, verdict: str)
     decider = ClaimDecider(TRIANGLE, None)
     (text,) = split_claims(claim)
     assert decider.decide(text).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("question_id", "fact", "changes"),
+    [
+        ("STE-09", "Harry Hess described sea-floor spreading in 1962.", [("1962", "1963")]),
+        (
+            "HIA-07",
+            "The Government of India Act 1858 took power from the East India Company.",
+            [(" from ", " to "), (" took ", " virtually took "), (" took ", " nearly took ")],
+        ),
+        (
+            "HIA-07",
+            "The mutiny at Meerut grew into the Indian Rebellion.",
+            [("into", "out of"), ("into", "against"), ("grew", "practically grew")],
+        ),
+        (
+            "EEC-03",
+            "The Nile perch was introduced into Lake Victoria in the 1950s.",
+            [("into", "out of"), ("into", "from"), ("into", "outside"), ("was", "was almost")],
+        ),
+    ],
+)
+def test_numbers_and_words_of_direction_count(
+    question_id: str, fact: str, changes: list[tuple[str, str]]
+) -> None:
+    decider = ClaimDecider(QUESTIONS[question_id], None)
+    assert [decider.decide(claim).verdict for claim in split_claims(fact)] == ["supported"]
+    for old, new in changes:
+        for claim in split_claims(fact.replace(old, new, 1)):
+            assert decider.decide(claim).verdict != "supported", claim.text
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("from", "to"), ("into", "out of"), ("for", "against"), ("with", "by")]
+)
+def test_no_fact_is_supported_with_another_word_of_direction(first: str, second: str) -> None:
+    """Every fact of the catalogue in which such a word precedes a name, and is not part of one."""
+    names = collect_names([step.fact for q in QUESTIONS.values() for step in q.steps if step.fact])
+    count = 0
+    for question in QUESTIONS.values():
+        decider = ClaimDecider(question, None)
+        for fact in (step.fact for step in question.steps if step.fact):
+            for old, new in ((first, second), (second, first)):
+                found = re.search(rf" [a-z]\w+( {old} )(?:the )?([A-Z]\w+)", fact)
+                if found is None or found[2].casefold() not in names:
+                    continue
+                text = f"{fact[: found.start(1)]} {new} {fact[found.end(1) :]}"
+                for claim in split_claims(text):
+                    if f" {new} " in claim.text and claim.text.strip(". ") not in fact:
+                        count += 1
+                        assert decider.decide(claim).verdict != "supported", claim.text
+    assert count
 
 
 def test_no_fact_is_supported_when_it_is_denied_or_reversed() -> None:
