@@ -139,7 +139,6 @@ def compare_with_baseline(
         resamples,
         plan,
     )
-<<<<<<< HEAD
     notes = list(_describe_left_out(found, len(shared), candidate.name))
     directions = {measure.name: measure.higher_is_better for measure in measures}
     skill = list_measures(is_answerability_known=True)[0].name
@@ -161,17 +160,14 @@ def compare_with_baseline(
             f"the baseline has no {skill}, because not all of its questions say whether they are "
             f"`answerable`; {measures[0].name} of {candidate.name} is compared"
         )
-    return BaselineComparison(comparisons=compared, higher_is_better=directions, notes=tuple(notes))
-=======
     answered = _list_answered(found[1], baseline.name)
     return BaselineComparison(
         comparisons=compared,
-        higher_is_better={measure.name: measure.higher_is_better for measure in measures},
+        higher_is_better=directions,
         n_answered=len(answered),
         n_left_out=len(answered - set(shared)),
-        notes=tuple(_describe_left_out(found, len(shared), candidate.name)),
+        notes=tuple(notes),
     )
->>>>>>> fixw
 
 
 def _get_questions(system: RecordedSystem) -> QuestionOutcomes:

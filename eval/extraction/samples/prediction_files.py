@@ -27,16 +27,15 @@ from eval.harness.predictions.reader import (
     read_predictions,
     show_text,
 )
-<<<<<<< HEAD
-from eval.harness.predictions.rows import iter_rows, read_header
+from eval.harness.predictions.rows import (
+    WORKBOOK_ENDING,
+    find_delimiter,
+    iter_rows,
+    read_header,
+)
 from eval.harness.reply import Reply
 from eval.model.replies.schema_form import asks_for_array
-from kg.base.errors import MissingFileError, RecordError
-=======
-from eval.harness.predictions.rows import WORKBOOK_ENDING, find_delimiter, iter_rows
-from eval.harness.reply import Reply
 from kg.base.errors import DuplicateIdError, MissingFileError, RecordError
->>>>>>> fixw
 from kg.base.files import require_file, sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, format_count, join_list
 
@@ -263,13 +262,8 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
 
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     rows = iter_rows(file.path)
-<<<<<<< HEAD
     if names.rows_are_numbered and id_field not in columns:
-        rows = _number_rows(rows, id_field)
-=======
-    if names.rows_are_numbered and mapped.name_field("id") not in columns:
-        rows = _number_rows(list(rows), mapped.name_field("id"), file.path, names)
->>>>>>> fixw
+        rows = _number_rows(list(rows), id_field, file.path, names)
     found = read_predictions(file, names, mapped, rows)
     return replace(found, replies=_name_samples(found.replies, names, file.path))
 
@@ -341,15 +335,18 @@ def _read_object(value: dict[str, Any], file: PredictionFile, names: SampleNames
                 hint="A file of predictions is JSON lines, an array, CSV, or an object of id → "
                 "extraction.",
             )
-<<<<<<< HEAD
         return Predictions((_make_reply(id_, value, file.name, names),), 0, ())
-    replies = [_make_reply(names.get_id(key) or key, value[key], file.name, names) for key in known]
-=======
-        return Predictions((_make_reply(id_, value, file.name),), 0, ())
+    # Replies are read with the schema of their sample, and named afterwards.
     replies = _name_samples(
-        (_make_reply(key, value[key], file.name) for key in known), names, file.path
+        (
+            msgspec.structs.replace(
+                _make_reply(names.get_id(key) or key, value[key], file.name, names), id=key
+            )
+            for key in known
+        ),
+        names,
+        file.path,
     )
->>>>>>> fixw
     unknown = [clean_text(key, 60) for key in value if key not in names]
     return Predictions(replies, len(unknown), tuple(unknown[:_MAX_SHOWN]))
 
