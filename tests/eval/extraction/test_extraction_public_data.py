@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from eval.extraction.aggregate import MeasurementPlan, aggregate_rows
+from eval.extraction.matchers.identifiers import is_url
 from eval.extraction.matchers.schema_nodes import SchemaNode, get_schema_plan
 from eval.extraction.metrics.columns import LOWER_IS_BETTER
 from eval.extraction.record import SystemReport
@@ -146,7 +147,8 @@ CHANGES: dict[str, Change] = {
     "full-width": change_leaves(widen),
     "curly quotes, dashes, no-break spaces": change_leaves(set_type),
     "upper case": change_leaves(
-        lambda _, leaf: leaf.upper() if isinstance(leaf, str) else leaf
+        # The case of a path matters in a web address.
+        lambda _, leaf: leaf.upper() if isinstance(leaf, str) and not is_url(leaf) else leaf
     ),
     "numbers as text": change_leaves(lambda _, leaf: str(leaf) if is_number(leaf) else leaf),
     "numbers as dollars": change_leaves(lambda _, leaf: f"${leaf:,}" if is_number(leaf) else leaf),
