@@ -198,12 +198,13 @@ NEGATIONS: Final = frozenset(
     )
 )
 """A claim with one of these words may say the opposite of what its other words say."""
-HEDGES: Final = frozenset(
+QUALIFIERS: Final = frozenset(list_words("nearly almost virtually practically"))
+"""Hedges that take nothing back that was said before."""
+HEDGES: Final = QUALIFIERS | frozenset(
     list_words(
         "may might could would should perhaps possibly maybe allegedly supposedly reportedly "
         "apparently seemingly if unless whether or either claim claims claimed say says said "
         "believe believes believed think thinks thought argue argues argued suppose supposed "
-        "nearly almost virtually practically "
         "suggest suggests suggested assume assumed pretend rumour rumor rumours story tale "
         "so-called otherwise popular popularly often according disputed doubtful doubt "
         "doubts question "

@@ -11,6 +11,7 @@ import itertools
 import re
 from typing import Final, Literal, NamedTuple
 
+from eval.synthlink.claims.lexicon import QUALIFIERS
 from eval.synthlink.claims.words import (
     are_opposite,
     is_german,
@@ -101,7 +102,10 @@ def _find_retraction(sentence: str) -> Literal["all", "last"] | None:
     if len(words) > _RETRACTION_WORDS or any(w.kind in ("name", "number") for w in words):
         return None
     keys = {word.key for word in words}
-    if not keys & _REFERRING or not any(word.kind in ("negation", "hedge") for word in words):
+    takes_back = any(
+        word.kind in ("negation", "hedge") and word.key not in QUALIFIERS for word in words
+    )
+    if not keys & _REFERRING or not takes_back:
         return None
     return "all" if keys & _EVERYTHING else "last"
 
