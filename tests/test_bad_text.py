@@ -119,7 +119,7 @@ def test_invalid_skn_texts_are_reported(workspace: Path) -> None:
         (b"{", r"not JSON.*\(bad\.json\)"),
         (b'{"type": "strin"}', r"malformed.*\(bad\.json: /type\)"),
         (b'{"$ref": "http://127.0.0.1:1/schema"}', "leads out of the schema.*never fetched"),
-        (b'{"$schema": "http://json-schema.org/draft-04/schema#"}', "an unsupported draft"),
+        (b'{"$schema": "http://json-schema.org/draft-03/schema#"}', "an unsupported draft"),
         (b'{"x-match": "nearly"}', "nearly"),
         (b"[" * 100_000, "nested too deeply"),
         (GARBAGE, "not JSON"),

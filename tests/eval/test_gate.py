@@ -317,7 +317,7 @@ def test_unjudgeable_input_exits_with_one(
         ({"runs": [run], "baseline": [other_card_set], "max_drop": float("nan")}, "more than 1"),
         ({"runs": [run], "baseline": [other_card_set], "only_significant": True}, "--max-drop"),
         ({"runs": [run], "metric": ["LA>=0.5"], "junit": run}, "would overwrite"),
-        ({"runs": [controls_file], "metric": ["LA>=0"]}, "the results contain only controls"),
+        ({"runs": [controls_file], "metric": ["LA>=0"]}, "there are only controls"),
     ):
         assert get_gate_exit_code(**flags) == 1, message
         assert message in capsys.readouterr().err

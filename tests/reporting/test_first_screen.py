@@ -101,7 +101,7 @@ def test_report_of_one_system_has_all_five_too(open_report, report_kit, tmp_path
     text = reader.evaluate(READ_LINES_ABOVE, 800)
     assert all(question in text for question in QUESTIONS.values())
     assert "the only system compared" in text
-    assert "a control; sure, since its interval" in text
+    assert "a control that ignores the question; sure, since the interval of only" in text
 
 
 def test_answers_name_the_best_system_and_how_sure_it_is(page, answers):

@@ -368,7 +368,7 @@ def test_card_report_appends_sections(finished_run: Any, folder: Path, tmp_path:
     assert markdown.startswith((plain_report.parent / "report.md").read_text("utf-8").rstrip())
     assert markdown.count("## Does it matter how knowledge is written down?") == 2
     document = json.loads((extended_report.parent / "report.json").read_bytes())
-    assert list(document["sections"]) == ["skn", "skn-2"]
+    assert list(document["sections"]) == ["difficulty", "skn", "skn-2"]
     assert "sections" not in json.loads((plain_report.parent / "report.json").read_bytes())
 
 

@@ -296,7 +296,7 @@ def test_reasons_name_what_the_verdict_ignores() -> None:
 
     assert "ignores" not in join_reasons(fabricated_value_rate=Estimate(value=0.0499))
     reasons = join_reasons(fabricated_value_rate=Estimate(value=0.05))
-    assert "with them, 5.0 % of the extracted fields are made up" in reasons
+    assert "with them, 5.0 % of the extracted fields may be made up" in reasons
     worst_below_limit = Estimate(value=0.85, worst=0.79, missing=3)
     reasons = join_reasons(extraction_quality_score=worst_below_limit)
     assert "ignores 3 failed calls" in reasons

@@ -164,7 +164,7 @@ def test_number_and_text_of_one_id_are_duplicates(tmp_path: Path) -> None:
         (gzip.compress(b"[]")[:-3], "damaged gzip"),
         (b'[{"id": NaN}]', "NaN is not a number"),
         (b'[{"id": 1, "id": 2}]', "'id' occurs twice"),
-        ('[{"id": "1"}]'.encode("utf-16"), "not JSON"),
+        ('[{"id": "1"}]'.encode("utf-16"), "text in UTF-16"),
     ],
 )
 def test_file_that_holds_no_samples_is_named(tmp_path: Path, data: bytes, message: str) -> None:
