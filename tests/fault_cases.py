@@ -23,7 +23,11 @@ from stage_calls import run_epoche
 
 from cards.card import Card, read_cards
 from eval.harness.reply import REPLIES, VOTES
+from eval.synthlink.catalog import read_catalog
+from eval.synthlink.corrected.evidence import SourcePages
+from eval.synthlink.judges.judge_items import list_anchors
 from eval.synthlink.verdicts.record import JUDGED_FILE
+from retrieval.corpus import read_corpus
 
 Outcomes = list[tuple[int, str]]
 """Number of an item, and the outcome of a row, or of a vote, on it."""
@@ -265,11 +269,26 @@ def make_synthlink_case(system: str) -> FaultCase:
     )
 
 
-CLAIMS = [
-    *(topic.paraphrase for topic in synthlink_judge_parts.TOPICS),
-    *(fact for topic in synthlink_judge_parts.TOPICS for fact in topic.facts),
-]
-"""The claims that a judge of SynthLink predictions is asked: six answers, and anchors."""
+FACTS = [fact for topic in synthlink_judge_parts.TOPICS for fact in topic.facts]
+
+
+@cache
+def number_claims() -> dict[str, int]:
+    """Numbers the claims that a judge of SynthLink predictions is asked.
+
+    First the six answers, then the facts, each as a step and as anchors, then the wrong anchors of
+    each question together.
+    """
+    claims = [*(topic.paraphrase for topic in synthlink_judge_parts.TOPICS), *FACTS]
+    numbers = {claim: number for number, claim in enumerate(claims)}
+    with tempfile.TemporaryDirectory() as name:
+        folder = synthlink_judge_parts.write_inputs(Path(name))
+        questions = read_catalog(folder / "catalog.jsonl").questions
+        pages = SourcePages(read_corpus(folder / "pages.jsonl"))
+    for index, question in enumerate(questions):
+        for anchor in list_anchors([question], questions, pages):
+            numbers.setdefault(anchor.view.claim, len(claims) + index)
+    return numbers
 
 
 def read_judged_claims(folder: Path) -> Outcomes:
@@ -279,7 +298,7 @@ def read_judged_claims(folder: Path) -> Outcomes:
         outcome = str(line["verdict"])
         if line["verdict"] is None:
             outcome = "ERROR" if {vote["kind"] for vote in line["lost"]} == {"call"} else "INVALID"
-        outcomes.append((CLAIMS.index(line["claim"]), outcome))
+        outcomes.append((number_claims()[line["claim"]], outcome))
     scores = json.loads((folder / "synthlink_scores.json").read_bytes())["report"]
     questions = scores["modes"]["corrected"]["questions"]
     unjudged = {number for number, outcome in outcomes if outcome in {"ERROR", "INVALID"}}
@@ -295,11 +314,11 @@ SYNTHLINK_JUDGE = FaultCase(
         *synthlink_judge_parts.make_score_command(folder, "--judge-model", model),
         *("--output-dir", out),
     ],
-    find_item=lambda request: CLAIMS.index(synthlink_judge_parts.read_block(request, "claim")),
+    find_item=lambda request: number_claims()[synthlink_judge_parts.read_block(request, "claim")],
     write_reply=synthlink_judge_parts.write_judge_reply,
     read_outcomes=read_judged_claims,
     journal=JUDGED_FILE,
-    max_items=len(CLAIMS),
+    max_items=2 * len(synthlink_judge_parts.TOPICS) + len(FACTS),
     retry=(),
     # A claim without a verdict is judged again, whatever the reason.
     retried=("ERROR", "INVALID"),
