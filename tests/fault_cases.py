@@ -276,18 +276,21 @@ FACTS = [fact for topic in synthlink_judge_parts.TOPICS for fact in topic.facts]
 def number_claims() -> dict[str, int]:
     """Numbers the claims that a judge of SynthLink predictions is asked.
 
-    First the six answers, then the facts, each as a step and as anchors, then the wrong anchors of
-    each question together.
+    First the six answers, then the wrong anchors of each question but the last, together, the
+    facts, each as a step and as anchors, and the wrong anchors of the last question: the last items
+    meet no fault, and a judge without both right and wrong anchors decides nothing.
     """
-    claims = [*(topic.paraphrase for topic in synthlink_judge_parts.TOPICS), *FACTS]
-    numbers = {claim: number for number, claim in enumerate(claims)}
+    topics = synthlink_judge_parts.TOPICS
+    numbers = {topic.paraphrase: number for number, topic in enumerate(topics)}
+    numbers |= {fact: number for number, fact in enumerate(FACTS, 2 * len(topics) - 1)}
     with tempfile.TemporaryDirectory() as name:
         folder = synthlink_judge_parts.write_inputs(Path(name))
         questions = read_catalog(folder / "catalog.jsonl").questions
         pages = SourcePages(read_corpus(folder / "pages.jsonl"))
-    for index, question in enumerate(questions):
+    for index, question in enumerate(questions, len(topics)):
+        number = index if question is not questions[-1] else index + len(FACTS)
         for anchor in list_anchors([question], questions, pages):
-            numbers.setdefault(anchor.view.claim, len(claims) + index)
+            numbers.setdefault(anchor.view.claim, number)
     return numbers
 
 
