@@ -24,11 +24,9 @@ from typing import Any, Final, NamedTuple
 from eval.harness.predictions.reader import parse_prediction_files, read_repeat, show_text
 from eval.harness.predictions.rows import (
     MAX_FILE_BYTES,
-    has_decimal_commas,
     list_names,
     read_header,
 )
-from eval.harness.predictions.table_form import write_decimal_point
 from eval.model.foreign_values import make_storable
 from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
@@ -154,12 +152,10 @@ def read_graded_answers(
         outcomes = _read_outcomes(rows, file.path, names["outcome"], values, columns)
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
-        decimal_commas = has_decimal_commas(file.path)
+        header = read_header(file.path)
         for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
-            if decimal_commas and isinstance(row.get(names["confidence"]), str):
-                text = write_decimal_point(row[names["confidence"]])
-                row = {**row, names["confidence"]: text}
-            answer = _read_answer(row, where, outcome, name, names, columns)
+            fields = header.write_decimal_point(row, names["confidence"])
+            answer = _read_answer(fields, where, outcome, name, names, columns)
             key = answer.system, answer.id, answer.repeat
             if key in graded.places:
                 raise DuplicateIdError(
@@ -190,7 +186,7 @@ def _read_file_rows(
     if path.suffix.lower() != ".gz":
         rows = read_log_rows(path, outcome=outcome, filter_name=filter_name)
         # The header is read because a column of empty cells is in no row.
-        names = [*read_header(path), *(name for _, row in rows for name in row)]
+        names = [*read_header(path).names, *(name for _, row in rows for name in row)]
         return rows, dict.fromkeys(names)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem

@@ -247,7 +247,7 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
         if isinstance(document.value, dict):
             return _read_object(document.value, file, names)
     first = next(iter_rows(file.path), None)
-    columns = set() if first is None else {*first[1], *read_header(file.path)}
+    columns = set() if first is None else {*first[1], *read_header(file.path).names}
     field_map = dict(form.field_map)
     for name, usual, others in (("id", form.id, ID_KEYS), ("value", form.value, VALUE_KEYS)):
         if name not in field_map and usual not in columns:

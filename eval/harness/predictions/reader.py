@@ -23,12 +23,11 @@ from typing import Any, Final
 import msgspec
 
 from eval.harness.predictions.rows import (
-    has_decimal_commas,
     iter_rows,
     list_names,
     read_header,
 )
-from eval.harness.predictions.table_form import write_decimal_point
+from eval.harness.predictions.table_form import TableHeader
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import MAX_REPLY_BYTES
 from eval.model.foreign_values import MAX_ERROR_CHARS, check_confidence, make_storable
@@ -227,17 +226,14 @@ def read_predictions(
     n_unknown = 0
     columns: dict[str, None] = {}
     bad_confidences: list[str] = []
-    header: list[str] | None = None
-    decimal_commas = False
+    header: TableHeader | None = None
     for where, row in iter_rows(file.path) if rows is None else rows:
         if header is None:
             header = read_header(file.path)
-            decimal_commas = has_decimal_commas(file.path)
         columns |= dict.fromkeys(row)
         name = form.name_field("confidence")
-        if decimal_commas and isinstance(row.get(name), str):
-            row = {**row, name: write_decimal_point(row[name])}
-        reply = _read_row(row, where, form, header)
+        row = header.write_decimal_point(row, name)
+        reply = _read_row(row, where, form, header.names)
         confidence = row.get(name)
         if confidence is not None and reply.confidence is None and reply.status != "error":
             bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
@@ -263,7 +259,7 @@ def read_predictions(
             f"{form.name_field('value')!r}.",
         )
     # The header counts because a column of empty cells is in no row.
-    _check_columns({**columns, **dict.fromkeys(header or ())}, file, form)
+    _check_columns({**columns, **dict.fromkeys(header.names if header else ())}, file, form)
     if not replies:
         shown = f", for example {', '.join(map(repr, unknown_ids))}" if unknown_ids else ""
         raise RecordError(

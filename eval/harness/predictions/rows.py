@@ -19,6 +19,7 @@ from typing import IO, Any, Final
 from eval.harness.predictions.table_form import (
     ENCODING_NAMES,
     UTF16_MARKS,
+    TableHeader,
     detect_form,
     open_table,
 )
@@ -89,27 +90,16 @@ def iter_rows(
         yield from rows
 
 
-def read_header(path: Path) -> list[str]:
-    """Returns the names of the columns of a CSV file; empty for any other file."""
+def read_header(path: Path) -> TableHeader:
+    """Reads the header of a CSV file; any other file has an empty one."""
     delimiter = find_delimiter(path)
     if delimiter is None:
-        return []
+        return TableHeader()
     with _open_data(path) as file:
         form = detect_form(file, path, delimiter)
         with open_table(file, form) as handle:
-            return next(csv.reader(_limit_lines(handle, path), delimiter=form.delimiter), [])
-
-
-def has_decimal_commas(path: Path) -> bool:
-    """Returns whether a file is CSV in which numbers may have a decimal comma.
-
-    They may where commas do not separate columns; Excel writes such files in many languages.
-    """
-    delimiter = find_delimiter(path)
-    if delimiter is None:
-        return False
-    with _open_data(path) as file:
-        return detect_form(file, path, delimiter).delimiter != ","
+            names = next(csv.reader(_limit_lines(handle, path), delimiter=form.delimiter), [])
+    return TableHeader(tuple(names), has_decimal_commas=form.delimiter != ",")
 
 
 def list_names(names: Iterable[object]) -> str:

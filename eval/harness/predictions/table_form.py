@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from kg.base.errors import RecordError
 from kg.base.files import MAX_LINE_BYTES
@@ -33,9 +34,28 @@ class TableForm(NamedTuple):
     first_line: int
 
 
-def write_decimal_point(text: str) -> str:
-    """Returns a number with a decimal comma, such as ``0,92``, with a decimal point."""
-    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text.strip()) else text
+class TableHeader(NamedTuple):
+    """The header of a CSV file.
+
+    Attributes:
+        names: names of the columns.
+        has_decimal_commas: whether numbers may have a decimal comma. They may where commas do not
+            separate columns; Excel writes such files in many languages.
+    """
+
+    names: tuple[str, ...] = ()
+    has_decimal_commas: bool = False
+
+    def write_decimal_point(self, row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        """Returns the row with a decimal point in a number such as ``0,92`` of one column."""
+        cell = row.get(name)
+        if (
+            self.has_decimal_commas
+            and isinstance(cell, str)
+            and _DECIMAL_COMMA.fullmatch(cell.strip())
+        ):
+            return {**row, name: cell.replace(",", ".")}
+        return row
 
 
 def open_table(file: IO[bytes], form: TableForm) -> IO[str]:
