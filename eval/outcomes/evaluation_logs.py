@@ -20,6 +20,7 @@ import lzma
 import re
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -112,7 +113,7 @@ def _read_document(path: Path) -> tuple[dict[str, Any] | None, bool]:
     if path.suffix.lower() in CSV_DELIMITERS or path.stat().st_size > MAX_ARRAY_BYTES:
         return None, False
     with path.open("rb") as handle:
-        content = handle.readline(MAX_LINE_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+        content = handle.readline(MAX_LINE_BYTES).removeprefix(BOM_UTF8).lstrip()
         if content and not content.startswith(b"{"):
             return None, False
         document = _parse_object(content)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -90,7 +91,7 @@ def read_document(path: Path) -> Document:
         size = path.stat().st_size
         if size > MAX_DOCUMENT_BYTES:
             return Document(path, None, f"larger than {MAX_DOCUMENT_BYTES:,} bytes")
-        return Document(path, parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf")))
+        return Document(path, parse_json(path.read_bytes().removeprefix(BOM_UTF8)))
     except NotJsonError as error:
         return Document(path, None, f"not JSON: {error}")
     except OSError as error:

@@ -12,6 +12,7 @@ Four layouts are recognised by what the files contain:
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -146,7 +147,7 @@ def _find_row_files(files: list[Path], *, has_schema: bool) -> list[Path]:
 
 def _starts_with_bracket(file: Path) -> bool:
     with file.open("rb") as handle:
-        return handle.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+        return handle.read(4096).removeprefix(BOM_UTF8).lstrip().startswith(b"[")
 
 
 def _complete_rows(rows: Iterator[Row], folder: Path, schema: Any) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -246,7 +247,8 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
         document = read_document(file.path)
         if isinstance(document.value, dict):
             return _read_object(document.value, file, names)
-    first = next(iter_rows(file.path), None)
+    rows = iter_rows(file.path)
+    first = next(rows, None)
     columns = set() if first is None else {*first[1], *read_header(file.path).names}
     field_map = dict(form.field_map)
     for name, usual, others in (("id", form.id, ID_KEYS), ("value", form.value, VALUE_KEYS)):
@@ -261,7 +263,7 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
         return names.read_value(names.get_id(str(row.get(id_field))), row[form.value])
 
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
-    rows = iter_rows(file.path)
+    rows = chain(() if first is None else (first,), rows)
     if names.rows_are_numbered and id_field not in columns:
         rows = _number_rows(list(rows), id_field, file.path, names)
     found = read_predictions(file, names, mapped, rows)

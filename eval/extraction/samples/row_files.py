@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, cast
@@ -33,12 +34,10 @@ ENDINGS = (
 )
 """Endings of the files that are read in a folder."""
 
-# The first bytes of gzip, Parquet and zip files (Excel workbooks are zip files), and of UTF-8 files
-# with a byte order mark.
+# The first bytes of gzip, Parquet and zip files (Excel workbooks are zip files).
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _ZIP = b"PK\x03\x04"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -85,12 +84,12 @@ def iter_file_rows(path: Path) -> Iterator[Row]:
 def _iter_json(file: IO[bytes], path: Path) -> Iterator[Row]:
     # Read leading blank lines too: the first other character shows whether this is an array.
     head = b""
-    while not head.removeprefix(_BYTE_ORDER_MARK).lstrip() and len(head) < MAX_LINE_BYTES:
+    while not head.removeprefix(BOM_UTF8).lstrip() and len(head) < MAX_LINE_BYTES:
         line = file.readline(MAX_LINE_BYTES - len(head) + 1)
         if not line:
             return
         head += line
-    if head.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
+    if head.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
         yield from _iter_array(head, file, path)
     else:
         yield from _iter_lines(head, file, path)
@@ -105,7 +104,7 @@ def _iter_lines(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
         path: path of the file, for messages.
     """
     number = max(head.rstrip(b"\n").count(b"\n"), 0) + 1
-    line = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
+    line = head.removeprefix(BOM_UTF8).lstrip()
     bytes_read = len(head)
     while line:
         if len(line) > MAX_LINE_BYTES:
@@ -140,7 +139,7 @@ def _iter_array(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
     data = head + file.read(max(MAX_LOADED_BYTES - len(head), 0) + 1)
     _require_size(len(data) > MAX_LOADED_BYTES, MAX_LOADED_BYTES, path)
     try:
-        rows = parse_json(data.removeprefix(_BYTE_ORDER_MARK))
+        rows = parse_json(data.removeprefix(BOM_UTF8))
     except NotJsonError as error:
         raise RecordError(
             f"not a JSON array: {error}",

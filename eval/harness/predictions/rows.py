@@ -12,6 +12,7 @@ import importlib
 import io
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
@@ -45,7 +46,6 @@ _OTHER_FORMATS: Final = {
 }
 """First bytes of files that are often given instead of CSV."""
 _GZIP: Final = b"\x1f\x8b"
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MAX_SHOWN_NAMES: Final = 10
 _MAX_SHOWN_CHARS: Final = 60
 
@@ -83,7 +83,7 @@ def iter_rows(
             raise RecordError(
                 "the file is text in UTF-16", where=str(path), hint="Save it in UTF-8."
             )
-        if start.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
+        if start.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
             rows = _iter_array(handle, path, noun, place)
         else:
             rows = _iter_lines(handle, path, noun)
@@ -153,7 +153,7 @@ def _iter_lines(handle: IO[bytes], path: Path, noun: str) -> Iterator[tuple[str,
         where = f"{path}:{number}"
         if len(line) > MAX_LINE_BYTES:
             raise RecordError(f"a line is longer than {MAX_LINE_BYTES:,} bytes", where=where)
-        line = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+        line = line.removeprefix(BOM_UTF8) if number == 1 else line
         if not line.strip():
             continue
         try:
@@ -185,7 +185,7 @@ def _iter_array(
     handle: IO[bytes], path: Path, noun: str, place: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     _check_size(path, MAX_ARRAY_BYTES)
-    rows = _parse(handle.read().removeprefix(_BYTE_ORDER_MARK), str(path), noun)
+    rows = _parse(handle.read().removeprefix(BOM_UTF8), str(path), noun)
     for number, row in enumerate(rows, start=1):
         where = f"{path}:{place} {number}"
         yield where, _require_object(row, where, noun)

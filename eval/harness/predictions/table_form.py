@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
@@ -11,7 +12,7 @@ from typing import IO, Any, Final, NamedTuple
 from kg.base.errors import RecordError
 from kg.base.files import MAX_LINE_BYTES
 
-UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+UTF16_MARKS: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
 ENCODING_NAMES: Final = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}
 _DELIMITER_NAMES: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 _QUOTED: Final = re.compile(r'"[^"]*"?')

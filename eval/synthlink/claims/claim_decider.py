@@ -125,10 +125,11 @@ class ClaimDecider:
         decision = self._decide_reading(reading, words, claim.context)
         if decision.verdict != "open":
             return decision
-        # What the evidence itself says word for word is supported, also if it says "almost".
-        for sentence in self._sentences:
-            if reading.polarity != "denied" and sentence.text.strip() == claim.text:
-                return Decision("supported", sentence.kind)
+        if reading.polarity != "denied":
+            # What the evidence itself says word for word is supported, also if it says "almost".
+            for sentence in self._sentences:
+                if sentence.text.strip() == claim.text:
+                    return Decision("supported", sentence.kind)
         if self._names_something_else(claim):
             return Decision("not found", "pages" if self.has_pages else "facts")
         return decision
