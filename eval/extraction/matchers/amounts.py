@@ -211,7 +211,7 @@ def get_unit_registry() -> UnitRegistry[Any]:
 @lru_cache(1_000)
 def parse_unit(text: str) -> Any:
     """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``."""
-    if not _UNIT.fullmatch(text.replace(" ", "_").replace("_", "")):
+    if not _UNIT.fullmatch(text.replace(" ", "").replace("_", "")):
         return None
     name = text.replace("²", "**2").replace("³", "**3").replace(" ", "_")
     for candidate in (name, name.lower()):

@@ -106,7 +106,8 @@ def align_elements(
         if len(left[0]) * len(left[1]) > MAX_COMPARED_ELEMENTS:
             return None
         table = [[compare(first, second) for second in left[1]] for first in left[0]]
-        results = [table[i][j] for i, j in _assign(table)]
+        gains = [[float(result[1] + result[0]) for result in row] for row in table]
+        results = [table[i][j] for i, j in find_best_assignment(gains)]
         n_equal = _count_elements(pair.expected_keys, array_matcher) - len(left[0])
     pairs = [result for result in results if result[0] or _is_near(result, threshold)]
     n_compared = 2 * len(results) if array_matcher == "list" else sum(map(len, left))
@@ -154,16 +155,21 @@ def _count_elements(keys: ElementKeys, array_matcher: str) -> int:
     return len(set(keys)) if array_matcher == "set" else len(keys)
 
 
-def _assign(table: list[list[MatchResult]]) -> list[tuple[int, int]]:
-    """Returns the assignment of rows to columns with the greatest total score."""
-    if len(table) == 1:
-        return [(0, max(range(len(table[0])), key=lambda j: table[0][j][1]))]
+def find_best_assignment(gains: list[list[float]]) -> list[tuple[int, int]]:
+    """Finds the assignment with the highest total: pairs of row and column, by row."""
+    rows, columns = len(gains), len(gains[0])
+    if rows == 1:
+        return [(0, max(range(columns), key=gains[0].__getitem__))]
+    if columns == 1:
+        return [(max(range(rows), key=lambda i: gains[i][0]), 0)]
+    if rows == columns == 2:
+        is_diagonal = gains[0][0] + gains[1][1] >= gains[0][1] + gains[1][0]
+        return [(0, 0), (1, 1)] if is_diagonal else [(0, 1), (1, 0)]
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
-    scores = np.array([[result[1] + result[0] for result in row] for row in table])
-    rows, columns = linear_sum_assignment(scores, maximize=True)
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    assignment = linear_sum_assignment(np.array(gains), maximize=True)
+    return list(zip(*(indexes.tolist() for indexes in assignment), strict=True))
 
 
 def _count_common_prefix(first: ElementKeys, second: ElementKeys) -> int:

@@ -14,6 +14,7 @@ import operator
 from collections import defaultdict, deque
 from typing import Any, Final, NamedTuple
 
+from eval.extraction.matchers.lists import find_best_assignment
 from eval.extraction.matchers.match_result import EQUAL, MatchResult
 from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.rules import fold_value
@@ -296,7 +297,7 @@ class _Aligner:
             return [(i, j, None) for i, j in equal_pairs]
         gains = self._score_flat_elements(element, expected, predicted)
         if gains is not None:
-            return [(i, j, None) for i, j in _best_assignment(gains)]
+            return [(i, j, None) for i, j in find_best_assignment(gains)]
         cells_by_row = self._compare_elements(element, expected, predicted, owner)
         if cells_by_row is None:
             self.bounded = True
@@ -316,7 +317,7 @@ class _Aligner:
             [scorer.score_entries(cell.entries, i - j) for j, cell in enumerate(row)]
             for i, row in enumerate(cells_by_row)
         ]
-        return [(i, j, cells_by_row[i][j]) for i, j in _best_assignment(gains)]
+        return [(i, j, cells_by_row[i][j]) for i, j in find_best_assignment(gains)]
 
     def _score_flat_elements(
         self, element: SchemaNode, expected: list[Any], predicted: list[Any]
@@ -390,20 +391,3 @@ def _sort_by_content(values: list[Any]) -> list[int]:
     texts = _encode_values(values)
     indexes = range(len(values))
     return list(indexes) if texts is None else sorted(indexes, key=texts.__getitem__)
-
-
-def _best_assignment(gains: list[list[float]]) -> list[tuple[int, int]]:
-    """Finds the assignment with the highest total: pairs of row and column, by row."""
-    rows, columns = len(gains), len(gains[0])
-    if rows == 1:
-        return [(0, max(range(columns), key=gains[0].__getitem__))]
-    if columns == 1:
-        return [(max(range(rows), key=lambda i: gains[i][0]), 0)]
-    if rows == columns == 2:
-        is_diagonal = gains[0][0] + gains[1][1] >= gains[0][1] + gains[1][0]
-        return [(0, 0), (1, 1)] if is_diagonal else [(0, 1), (1, 0)]
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
-    assignment = linear_sum_assignment(np.array(gains), maximize=True)
-    return list(zip(*(indexes.tolist() for indexes in assignment), strict=True))
