@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -16,6 +16,8 @@ from kg.base.packed_strings import StringNumbers
 from kg.claims import GOLD_OF_LABEL, LABELS, Claim, Gold, Label, Proof
 
 Difficulty = Literal["easy", "medium", "hard"]
+DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
+"""The stated difficulties, in order."""
 _BATCH_CARDS = 1000
 _ENCODER = msgspec.json.Encoder()
 

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from cards.card import DIFFICULTIES
 from eval.abstention.comparison.card_answers import (
     MIN_SYSTEMS,
     NOT_ASKED,
@@ -34,8 +35,6 @@ from kg.base.packed_strings import StringColumn
 from kg.base.proportions import wilson_interval
 from kg.claims import LABELS, Label
 
-LEVELS = ("easy", "medium", "hard")
-"""The stated difficulties in order."""
 _MAX_GROUPS_AT_ONCE = 16
 """Maximum number of groups that are resampled at once, to need little memory."""
 
@@ -234,12 +233,12 @@ class DifficultyMeasurement:
         answers, headline = self._answers, self._answers.is_headline
         shares = self._failures[headline] / self._asked[headline]
         level_codes = np.full(len(answers.ids), -1)
-        for code, level in enumerate(LEVELS):
+        for code, level in enumerate(DIFFICULTIES):
             level_codes[headline & answers.levels.select(level.__eq__)] = code
-        levels = [code for code in range(len(LEVELS)) if (level_codes == code).any()]
+        levels = [code for code in range(len(DIFFICULTIES)) if (level_codes == code).any()]
         level_distribution = self._resample_groups(level_codes, levels)
         level_groups = [
-            self._build_group(LEVELS[code], level_codes == code, level_distribution, column)
+            self._build_group(DIFFICULTIES[code], level_codes == code, level_distribution, column)
             for column, code in enumerate(levels)
         ]
         whole = self._resample_groups(np.where(headline, 0, -1), [0])

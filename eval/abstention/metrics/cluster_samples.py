@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cards.card import DIFFICULTIES
 from eval.abstention.metrics.definitions import Metric
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import Codes, count_cluster_cells
@@ -97,9 +98,7 @@ class Samples:
             observations.triplets[self._headline], self.get_labels("licensed")
         )
         self._difficulty = observations.difficulties.take(self._headline)
-        self.difficulties = tuple(
-            name for name in ("easy", "medium", "hard") if self.difficulty_mask(name).any()
-        )
+        self.difficulties = tuple(name for name in DIFFICULTIES if self.difficulty_mask(name).any())
         self.resamples = ClusterResamples(self.n_clusters, self.plan.resamples, self.plan.seed)
         self._blocks = self._resample_counts()
 
