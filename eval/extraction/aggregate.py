@@ -78,6 +78,7 @@ def build_report(
         n_expected=sum(expected_counts.values()),
         systems=systems,
         invalid=plan.invalid,
+        headline=plan.headline,
         average=plan.average,
         weights={
             name: round_significant(share)

@@ -20,7 +20,7 @@ from eval.extraction.comparison_record import ExtractionComparison as Extraction
 from eval.extraction.comparison_record import SampleComparison as SampleComparison
 from eval.extraction.metrics.measurement_plan import MeasurementPlan
 from eval.extraction.metrics.quality_score import compute_sample_metrics
-from eval.extraction.record import ExtractionReport
+from eval.extraction.record import ExtractionReport, Headline
 from eval.extraction.row import ExtractionRow
 from eval.metrics.comparison import adjust_family, compare_item_values, round_optional
 from eval.stats.bootstrap import ClusterResamples, Floats, round_significant
@@ -51,6 +51,7 @@ _COMPARED_METRICS: dict[ComparedMetric, _Metric] = {
     "field_precision_partial": _Metric("precision_partial"),
     "field_recall_partial": _Metric("recall_partial"),
     "type_accuracy": _Metric("type_accuracy"),
+    "field_accuracy_macro": _Metric("field_accuracy"),
     "hallucination_rate": _Metric("hallucination_rate", higher_is_better=False),
     "omission_rate": _Metric("omission_rate", higher_is_better=False),
     "latency_s": _Metric("", higher_is_better=False, is_share=False),
@@ -83,7 +84,7 @@ def compare_systems(
     return ExtractionComparison(
         ranking=ranking,
         pairs=pairs,
-        win_rates=tuple(_compute_win_rates(system_names, values)),
+        win_rates=tuple(_compute_win_rates(system_names, values, report.headline)),
         frontiers={name: frontier for name, (frontier, _) in frontiers.items()},
         best_by_metric=best,
         notes=tuple(_iter_notes(ranking, frontiers, report)),
@@ -144,7 +145,7 @@ def specification_cohens_d(first: Floats, second: Floats) -> float | None:
 def _rank_systems(report: ExtractionReport) -> tuple[RankedSystem, ...]:
     entries = []
     for name, system in report.systems.items():
-        score = system.metrics[_QUALITY_SCORE]
+        score = system.metrics[report.headline]
         entries.append(RankedSystem(system=name, score=score.value, low=score.low, high=score.high))
     entries.sort(key=lambda system: (system.score is None, -(system.score or 0.0), system.system))
     return tuple(entries)
@@ -267,10 +268,10 @@ def _add_effect_sizes(
 
 
 def _compute_win_rates(
-    system_names: Sequence[str], values: Mapping[str, _MetricValues]
+    system_names: Sequence[str], values: Mapping[str, _MetricValues], headline: Headline
 ) -> Iterator[WinRate]:
     for candidate, baseline in itertools.permutations(system_names, 2):
-        differences = values[candidate][_QUALITY_SCORE] - values[baseline][_QUALITY_SCORE]
+        differences = values[candidate][headline] - values[baseline][headline]
         differences = differences[~np.isnan(differences)]
         wins, losses = (
             int((differences > _TIE_TOLERANCE).sum()),
@@ -304,14 +305,14 @@ def _compute_frontiers(report: ExtractionReport) -> dict[str, _Frontier]:
 
 
 def _find_pareto_frontier(report: ExtractionReport, cost_metric: str) -> _Frontier:
-    """Returns the Pareto frontier of score and cost: the systems that no other system dominates.
+    """Returns the Pareto frontier of headline and cost: the systems that no other system dominates.
 
     A system dominates another one if it is at least as good in both values and better in one.
     """
     points: dict[str, tuple[float, float]] = {}
     for name in report.systems:
         score, cost = (
-            _get_metric_value(report, name, _QUALITY_SCORE),
+            _get_metric_value(report, name, report.headline),
             _get_metric_value(report, name, cost_metric),
         )
         if score is not None and cost is not None:
@@ -372,7 +373,7 @@ def _iter_notes(
     )
     unscored = [entry.system for entry in ranking if entry.score is None]
     if unscored:
-        yield f"Ranked last because they have no quality score: {join_list(unscored)}."
+        yield f"Ranked last because the headline has no value: {join_list(unscored)}."
     for name, (_, systems_without_value) in frontiers.items():
         if systems_without_value and len(systems_without_value) < len(report.systems):
             price = "latency" if name.endswith("latency") else "cost"

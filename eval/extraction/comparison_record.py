@@ -20,6 +20,7 @@ ComparedMetric = Literal[
     "field_precision_partial",
     "field_recall_partial",
     "type_accuracy",
+    "field_accuracy_macro",
     "hallucination_rate",
     "omission_rate",
     "latency_s",
@@ -31,7 +32,7 @@ EffectLabel = Literal["", "negligible", "small", "medium", "large"]
 
 
 class RankedSystem(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of the ranking by extraction quality score."""
+    """One entry of the ranking by the run's headline metric."""
 
     system: str
     score: float | None

@@ -10,7 +10,7 @@ import msgspec
 from eval.extraction.metrics.grades import REQUIREMENTS, Requirements
 from eval.extraction.metrics.measurement_plan import CONFIDENCE, MeasurementPlan
 from eval.extraction.metrics.quality_score import DEFAULT_WEIGHTS, ScoreWeights
-from eval.extraction.record import Average, Level
+from eval.extraction.record import Average, Headline, Level
 from eval.extraction.settings import Matching
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
@@ -20,6 +20,7 @@ from eval.stats.bootstrap import RESAMPLES
 class ReportSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the report is computed from the rows; changing it changes no row."""
 
+    headline: Headline = "extraction_quality_score"
     average: Average = "micro"
     weights: ScoreWeights = DEFAULT_WEIGHTS
     requirements: dict[Level, Requirements] = msgspec.field(
@@ -80,6 +81,7 @@ class ExtractionManifest(FolderManifest, frozen=True, kw_only=True):
             seed=self.seed,
             confidence=settings.confidence,
             invalid=self.matching.invalid,
+            headline=settings.headline,
             average=settings.average,
             weights=settings.weights,
             requirements=settings.requirements,

@@ -27,7 +27,7 @@ from eval.extraction.metrics.metric_definitions import (
 )
 from eval.extraction.record import Estimate, ExtractionReport
 from eval.extraction.run_set import NOUN, RunSet, list_run_notes, open_runs
-from eval.extraction.summary import HEADLINE_METRICS
+from eval.extraction.summary import select_metrics
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     FAILURE_METRIC,
@@ -50,6 +50,7 @@ _COMPARED_AS: Final[dict[str, ComparedMetric]] = {
     "field_precision_partial": "field_precision_partial",
     "field_recall_partial": "field_recall_partial",
     "type_accuracy": "type_accuracy",
+    "field_accuracy_macro": "field_accuracy_macro",
     "hallucination_rate": "hallucination_rate",
     "omission_rate": "omission_rate",
     "latency_mean_s": "latency_s",
@@ -77,6 +78,7 @@ _METRICS: Final[dict[str, MetricInfo]] = {
     },
     FAILURE_METRIC: MetricInfo(False, is_compared=False),
     "extraction_quality_score_micro": MetricInfo(True, is_compared=False),
+    "field_accuracy_macro": MetricInfo(True),
     **{
         f"latency_{name}_s": MetricInfo(False, is_share=False, is_compared=False)
         for name in ("p50", "p95", "p99", "min", "max")
@@ -114,7 +116,7 @@ class ExtractionMeasurement(Measurement):
             n_items=len(run_set.samples),
             n_left_out=run_set.n_left_out,
             metrics=_METRICS,
-            headline=HEADLINE_METRICS,
+            headline=select_metrics(self._plan.headline),
             items=hash_items(run_set.samples),
             details={
                 "repeats": str(run_set.repeats),

@@ -44,6 +44,7 @@ Metric = Literal[
     "schema_validity_literal",
     "exact_match_literal",
     "field_accuracy",
+    "field_accuracy_macro",
     "right_rate",
     "wrong_rate",
     "left_out_rate",
@@ -77,6 +78,8 @@ Metric = Literal[
     "expected_calibration_error",
 ]
 """Every scalar metric by its name in ``metrics``; those with three averages by the plan's."""
+
+Headline = Literal["extraction_quality_score", "field_accuracy_macro"]
 
 Dimension = Literal["type", "depth", "name", "required", "complexity", "domain", "language"]
 """What numbers are broken down by. The first four group fields, the last three group samples."""
@@ -127,7 +130,8 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     components: dict[str, Component]
     """``schema_validity``, ``field_f1_partial``, ``type_accuracy``, ``no_hallucination``."""
     interpretation: str
-    """``Excellent``, ``Good``, ``Moderate`` or ``Poor``; empty if there is no score."""
+    """``Excellent``, ``Good``, ``Moderate`` or ``Poor``, or those that its interval spans; empty if
+    there is no score."""
     meaning: str = ""
 
 
@@ -406,6 +410,7 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
     """Number of expected fields of all samples; repeats are not counted again."""
     systems: dict[str, SystemReport]
     invalid: Invalid
+    headline: Headline = "extraction_quality_score"
     average: Average
     weights: dict[str, float]
     confidence: float

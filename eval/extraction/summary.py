@@ -7,7 +7,7 @@ from typing import Final
 
 from eval.extraction.configuration.config import METRIC_GROUPS
 from eval.extraction.manifest import ExtractionManifest
-from eval.extraction.record import Estimate, ExtractionReport, SystemReport
+from eval.extraction.record import Estimate, ExtractionReport, Headline, SystemReport
 from kg.base.plain_text import clean_text
 
 HEADLINE_METRICS: Final = (
@@ -17,7 +17,11 @@ HEADLINE_METRICS: Final = (
     "exact_match",
     "hallucination_rate",
 )
-"""The metrics that are printed by default: the specification's five (4.5.1)."""
+"""The specification's five metrics (4.5.1), which are printed by default."""
+OUTCOME_METRICS: Final = (
+    *("right_rate", "wrong_rate", "omission_rate", "left_out_rate", "invented_rate"),
+)
+"""What became of the fields; printed beside the headline, which may hide it."""
 
 
 MAX_PRINTED_REASONS: Final = 3
@@ -26,12 +30,13 @@ _MAX_PRINTED_FIELDS = 3
 _MAX_SUMMARY_REASONS = 20
 
 
-def select_metrics(enabled: Sequence[str]) -> tuple[str, ...]:
-    """Returns the metrics to print: the score and those that ``metrics.enabled`` names."""
+def select_metrics(headline: Headline, enabled: Sequence[str] = ()) -> tuple[str, ...]:
+    """Returns the metrics to print: headline, outcomes of fields, and those that are enabled."""
+    outcomes = (headline, *OUTCOME_METRICS)
     if not enabled:
-        return HEADLINE_METRICS
+        return tuple(dict.fromkeys((*outcomes, *HEADLINE_METRICS)))
     enabled_metrics = [metric for name in enabled for metric in METRIC_GROUPS.get(name, (name,))]
-    return tuple(dict.fromkeys((HEADLINE_METRICS[0], *enabled_metrics)))
+    return tuple(dict.fromkeys((*outcomes, *enabled_metrics)))
 
 
 def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Iterator[str]:
@@ -41,7 +46,8 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
         report: the run's report.
         enabled: names of metrics or metric families; empty for the headline metrics.
     """
-    width = max(map(len, select_metrics(enabled)))
+    printed = select_metrics(report.headline, enabled)
+    width = max(map(len, printed))
     for name, system in report.systems.items():
         outcomes = system.outcomes
         yield (
@@ -49,14 +55,17 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
             f"{outcomes.invalid} invalid, {outcomes.unparsable} not JSON, {outcomes.error} failed "
             "calls"
         )
-        for metric in select_metrics(enabled):
+        for metric in printed:
             yield (
                 f"  {metric:<{width}}  "
                 f"{_format_value(system.metrics.get(metric), report.confidence)}"
             )
         yield from list_invalid_reasons(system, MAX_PRINTED_REASONS)
         if system.quality.interpretation:
-            yield f"  {system.quality.interpretation}: {system.quality.meaning}"
+            yield (
+                f"  {system.quality.interpretation} by extraction quality score. "
+                f"{system.quality.meaning}"
+            )
 
 
 def list_invalid_reasons(system: SystemReport, max_reasons: int) -> Iterator[str]:

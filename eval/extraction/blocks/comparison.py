@@ -33,7 +33,6 @@ from eval.extraction.blocks.comparison_charts import (
 )
 from eval.extraction.blocks.comparison_texts import (
     BEST,
-    SCORE,
     find_best,
     find_win_rate,
     format_signed_value,
@@ -42,7 +41,7 @@ from eval.extraction.blocks.comparison_texts import (
     list_metrics,
     list_pairs,
 )
-from eval.extraction.blocks.metric_texts import format_interval, format_value
+from eval.extraction.blocks.metric_texts import describe_metric, format_interval, format_value
 from eval.extraction.blocks.run_data import RunData
 from eval.extraction.comparison_record import ExtractionComparison, SampleComparison
 
@@ -58,11 +57,11 @@ def _build_blocks(run: RunData, comparison: ExtractionComparison) -> Iterator[Bl
     yield Paragraphs(list_guidance(run), "list")
     yield _build_ranking_table(run, comparison)
     yield Figures((build_metric_bars(run, comparison),), "wide")
-    metrics = list_metrics(comparison)
-    if SCORE in metrics:
-        pairs = list_pairs(comparison, SCORE)
-        yield Figures((build_forest(SCORE, pairs),), "wide")
-        yield _build_pairs_table(SCORE, pairs)
+    metrics, headline = list_metrics(comparison), run.report.headline
+    if headline in metrics:
+        pairs = list_pairs(comparison, headline)
+        yield Figures((build_forest(headline, pairs),), "wide")
+        yield _build_pairs_table(headline, pairs)
     charts = [build_frontier(run, comparison, key) for key in FRONTIERS]
     frontiers = tuple(frontier for frontier in charts if frontier)
     if frontiers:
@@ -74,7 +73,7 @@ def _build_blocks(run: RunData, comparison: ExtractionComparison) -> Iterator[Bl
     yield Figures((build_win_map(run, comparison),), "wide")
     yield Fold("Win rates in numbers", (_build_wins_table(run, comparison),))
     yield _build_bests_table(run, comparison)
-    others = [metric for metric in metrics if metric != SCORE]
+    others = [metric for metric in metrics if metric != headline]
     if others:
         figures = tuple(
             build_forest(metric, list_pairs(comparison, metric))
@@ -90,12 +89,12 @@ def _build_blocks(run: RunData, comparison: ExtractionComparison) -> Iterator[Bl
 
 
 def _build_ranking_table(run: RunData, comparison: ExtractionComparison) -> Table:
-    """Builds the table of systems by score, with how far each is behind the first."""
-    first = comparison.ranking[0]
-    best = find_best(comparison, SCORE, len(run.systems))
+    """Builds the table of systems by headline, with how far each is behind the first."""
+    first, headline = comparison.ranking[0], run.report.headline
+    best = find_best(comparison, headline, len(run.systems))
     behind = {
         entry.baseline: entry
-        for entry in list_pairs(comparison, SCORE)
+        for entry in list_pairs(comparison, headline)
         if entry.candidate == first.system
     }
     scores = [entry.score for entry in comparison.ranking]
@@ -107,14 +106,14 @@ def _build_ranking_table(run: RunData, comparison: ExtractionComparison) -> Tabl
         cells = (
             Cell(f"{place}{' ★' if star else ''}"),
             Cell(
-                format_value(SCORE, entry.score),
-                tuple(text for text in (format_interval(SCORE, entry.low, entry.high),) if text),
+                format_value(headline, entry.score),
+                tuple(text for text in (format_interval(headline, entry.low, entry.high),) if text),
                 "best" if star else "",
             ),
             Cell(UNDEFINED_TEXT)
             if pair is None
             else Cell(
-                format_signed_value(SCORE, None if pair.difference is None else -pair.difference)
+                format_signed_value(headline, None if pair.difference is None else -pair.difference)
             ),
             Cell(
                 "ranks first"
@@ -128,12 +127,12 @@ def _build_ranking_table(run: RunData, comparison: ExtractionComparison) -> Tabl
     columns = (
         Column("System", numeric=False),
         Column("Rank"),
-        Column("EQS", "higher is better"),
+        Column(describe_metric(headline).short_name, "higher is better"),
         Column("To the first"),
         Column("Against the first, the data say", numeric=False),
     )
     return Table(
-        "Ranking by score",
+        f"Ranking by {describe_metric(headline).full_name}",
         "★ better than every other by paired tests. An order is not a finding: neighbours may "
         "differ by chance.",
         columns,
@@ -233,7 +232,7 @@ def _build_wins_table(run: RunData, comparison: ExtractionComparison) -> Table:
         rows.append(TableRow(first, tuple(cells)))
     return Table(
         "Win rates",
-        "Share of samples on which the row's system has the higher score.",
+        "Share of samples on which the row's system has the higher value of the headline.",
         columns,
         tuple(rows),
     )
@@ -242,7 +241,7 @@ def _build_wins_table(run: RunData, comparison: ExtractionComparison) -> Table:
 def _build_bests_table(run: RunData, comparison: ExtractionComparison) -> Table:
     """Builds the table of which system is best by which metric."""
     value_of = {
-        "highest_eqs": SCORE,
+        "highest_eqs": "extraction_quality_score",
         "highest_f1_partial": "field_f1_partial",
         "highest_exact_match": "exact_match",
         "lowest_hallucination": "hallucination_rate",

@@ -74,9 +74,11 @@ def build_frontier(run: RunData, comparison: ExtractionComparison, key: str) -> 
     metric, title, axis_label = FRONTIERS[key]
     frontier = set(comparison.frontiers.get(key, ()))
     factor = 1000.0 if get_unit(metric) == "dollars" else 1.0
+    headline = run.report.headline
+    name_of_score = describe_metric(headline).short_name
     points = []
     for name, system in run.systems:
-        cost, score = system.metrics[metric], system.metrics["extraction_quality_score"]
+        cost, score = system.metrics[metric], system.metrics[headline]
         if cost.value is None or score.value is None:
             continue
         place = "on the frontier" if name in frontier else "not on the frontier"
@@ -87,7 +89,8 @@ def build_frontier(run: RunData, comparison: ExtractionComparison, key: str) -> 
                 score.value,
                 get_interval(cost, factor),
                 get_interval(score),
-                f"EQS {format_number(score.value)}, {format_value(metric, cost.value)}; {place}",
+                f"{name_of_score} {format_number(score.value)}, "
+                f"{format_value(metric, cost.value)}; {place}",
                 name in frontier,
             )
         )
@@ -102,7 +105,7 @@ def build_frontier(run: RunData, comparison: ExtractionComparison, key: str) -> 
         SystemScatterChart(
             tuple(points), make_amount_axis(maximum, axis_label), make_share_axis("EQS")
         ),
-        f"Systems as points, {axis_label} across and the quality score up. On the frontier: "
+        f"Systems as points, {axis_label} across and the score up. On the frontier: "
         f"{names}. The numbers are in the tables above.",
     )
 
@@ -118,8 +121,8 @@ def build_win_map(run: RunData, comparison: ExtractionComparison) -> Figure:
     )
     return Figure(
         "Who wins how often",
-        "Share of samples on which the row's system has the higher score; ties make up the rest. "
-        "A win by a hair counts as much as any.",
+        "Share of samples on which the row's system has the higher value of the headline; ties "
+        "make up the rest. A win by a hair counts as much as any.",
         HeatMap(run.display_names, rows, name_width=190, cell_width=96, head_lines=2),
         "A square of systems against systems; the share is written in every cell.",
     )

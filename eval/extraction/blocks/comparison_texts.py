@@ -13,7 +13,6 @@ from eval.extraction.blocks.run_data import RunData
 from eval.extraction.comparison_record import ExtractionComparison, SampleComparison, WinRate
 from kg.base.plain_text import join_list
 
-SCORE = "extraction_quality_score"
 LOWER_IS_BETTER = ("hallucination_rate", "omission_rate", "latency_s", "cost_usd")
 """Compared metrics of which less is better."""
 _MAX_PAIRS = 2
@@ -68,10 +67,14 @@ def format_signed_value(metric: str, value: float | None) -> str:
 
 
 def describe_differences(run: RunData) -> Iterator[str]:
-    """Yields what the tests of the score found; nothing for one system."""
+    """Yields what the tests of the headline found; nothing for one system."""
     if run.comparison is None:
         return
-    pairs = [pair for pair in list_pairs(run.comparison, SCORE) if pair.difference is not None]
+    pairs = [
+        pair
+        for pair in list_pairs(run.comparison, run.report.headline)
+        if pair.difference is not None
+    ]
     significant = [pair for pair in pairs if pair.better is not None]
     undecided = [pair for pair in pairs if pair.better is None]
     if significant:
@@ -91,25 +94,33 @@ def _describe_better(pair: SampleComparison) -> str:
 
 def _describe_undecided(pairs: Sequence[SampleComparison], *, has_findings: bool) -> str:
     """Describes what the tests leave open, and how much they could have missed."""
+    metric = _name_metric(pairs[0].metric)
     subject = "They" if has_findings else "Paired tests on the same samples"
     if len(pairs) <= _MAX_PAIRS:
         which = join_list(
             [f"{format_name(pair.candidate)} from {format_name(pair.baseline)}" for pair in pairs]
         )
-        text = f"{subject} cannot tell {which} by score"
+        text = f"{subject} cannot tell {which} by {metric}"
     else:
         other = " other" if has_findings else ""
-        text = f"{subject} tell none of {len(pairs)}{other} pairs apart by score"
+        text = f"{subject} tell none of {len(pairs)}{other} pairs apart by {metric}"
     smallest = max(
         (pair.minimum_detectable_effect for pair in pairs if pair.minimum_detectable_effect),
         default=None,
     )
     if smallest is None:
         return f"{text}."
+    effect = format_signed_value(pairs[0].metric, min(smallest, 1.0)).lstrip("+")
     return (
         f"{text}; that is no proof that they are alike, since a true difference below "
-        f"{format_value(SCORE, min(smallest, 1.0))} may well be missed with so few samples."
+        f"{effect} may well be missed with so few samples."
     )
+
+
+def _name_metric(metric: str) -> str:
+    """Returns the full name of a metric within a sentence."""
+    name = describe_metric(metric).full_name
+    return f"{name[0].lower()}{name[1:]}"
 
 
 def list_guidance(run: RunData) -> tuple[str, ...]:
@@ -125,7 +136,7 @@ def list_guidance(run: RunData) -> tuple[str, ...]:
         names = join_list([format_name(name) for name in leaders])
         sentences.append(f"For quality alone: {names} share the highest score.")
     elif first.score is not None:
-        best = find_best(comparison, SCORE, len(run.systems))
+        best = find_best(comparison, run.report.headline, len(run.systems))
         evidence = (
             "and paired tests show it to be better than every other"
             if best == first.system

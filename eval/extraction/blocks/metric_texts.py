@@ -18,7 +18,7 @@ _PERCENT = (
     *("parse_failure_rate", "schema_failure_rate", "timeout_rate", "retry_rate"),
     *("exact_match_consistency", "schema_validity_literal", "exact_match_literal"),
     *("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate"),
-    "forbidden_null_rate",
+    *("field_accuracy_macro", "forbidden_null_rate"),
 )
 
 TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -66,7 +66,10 @@ TIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "Outcomes of fields",
-        ("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate"),
+        (
+            *("field_accuracy_macro", "field_accuracy", "right_rate", "wrong_rate"),
+            *("left_out_rate", "invented_rate"),
+        ),
     ),
     (
         "Strict reading",
@@ -143,6 +146,11 @@ METRICS: dict[str, MetricDescription] = {
         "accuracy",
         "Field accuracy",
         "Right values per field that either side has, also in invalid replies.",
+    ),
+    "field_accuracy_macro": MetricDescription(
+        "accuracy, macro",
+        "Field accuracy, mean of documents",
+        "Of each document, right values per field that either side has; the mean over documents.",
     ),
     "right_rate": MetricDescription(
         "right", "Right values", "Expected fields that have the right value."

@@ -11,10 +11,9 @@ from eval.extraction.blocks.run_data import RunData
 from eval.extraction.record import Estimate
 from eval.metrics.runs.text import DIRECTIONS
 
-_OUTCOMES = (
-    *("field_accuracy", "right_rate", "wrong_rate", "omission_rate"),
-    *("left_out_rate", "invented_rate"),
-)
+_RATES = ("right_rate", "wrong_rate", "omission_rate", "left_out_rate", "invented_rate")
+_OUTCOMES = ("field_accuracy_macro", *_RATES)
+_FIELD_OUTCOMES = ("field_accuracy", *_RATES)
 _LITERAL = (
     *("schema_validity", "schema_validity_literal", "exact_match", "exact_match_literal"),
     *("field_f1_strict", "field_f1_literal"),
@@ -43,7 +42,7 @@ def build_field_outcomes_table(run: RunData) -> Table | None:
         breakdown = system.breakdowns.get("name")
         groups = list(breakdown.groups.items())[:_MAX_FIELDS] if breakdown else []
         rows += [
-            TableRow(key, _build_cells(group.metrics, _OUTCOMES), group=name)
+            TableRow(key, _build_cells(group.metrics, _FIELD_OUTCOMES), group=name)
             for key, group in groups
         ]
     if not rows:
@@ -51,7 +50,7 @@ def build_field_outcomes_table(run: RunData) -> Table | None:
     return Table(
         "What became of each field",
         "The most frequent fields; all are in the file of breakdowns.",
-        _build_columns("Field", _OUTCOMES),
+        _build_columns("Field", _FIELD_OUTCOMES),
         tuple(rows),
     )
 

@@ -73,9 +73,12 @@ class RunData:
 
     @property
     def systems(self) -> tuple[tuple[str, SystemReport], ...]:
-        """Name and numbers, the highest score first; those without one last, ties by name."""
+        """Name and numbers, the best headline first; those without one last, ties by name."""
         return tuple(
-            sorted(self.report.systems.items(), key=lambda item: (-_get_score(item[1]), item[0]))
+            sorted(
+                self.report.systems.items(),
+                key=lambda item: (-_get_value(item[1], self.report.headline), item[0]),
+            )
         )
 
     @property
@@ -89,8 +92,8 @@ class RunData:
         return tuple(map(format_name, self.names))
 
 
-def _get_score(system: SystemReport) -> float:
-    value = system.metrics["extraction_quality_score"].value
+def _get_value(system: SystemReport, metric: str) -> float:
+    value = system.metrics[metric].value
     return -1.0 if value is None else value
 
 

@@ -135,6 +135,7 @@ def _build_parts(run: RunData) -> Iterator[Part]:
 def _build_summary(run: RunData) -> Iterator[Block]:
     fact = f"Evaluated {run.date} on {run.dataset}, {run.report.n_samples:,} samples."
     yield Paragraphs((fact,), "note")
+    yield outcome_tables.build_outcomes_table(run)
     yield tables.build_grades_table(run)
     reasons = error_tables.build_invalid_reasons_table(run)
     if reasons is not None:
@@ -162,7 +163,6 @@ def _build_summary(run: RunData) -> Iterator[Block]:
 
 def _build_metrics(run: RunData) -> Iterator[Block]:
     yield tables.build_headline_table(run)
-    yield outcome_tables.build_outcomes_table(run)
     yield tables.build_components_table(run)
     yield outcome_tables.build_readings_table(run)
     other = tables.build_other_policy_table(run)

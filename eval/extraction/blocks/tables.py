@@ -100,20 +100,22 @@ def build_grades_table(run: RunData) -> Table:
                 cells.append(make_value_cell(key, system.metrics.get(key)))
                 continue
             limit = make_value_cell(key, Estimate(value=grade.limits.get("A"))).text
-            good, bad = grade.grade in ("A+", "A"), grade.grade in ("D", "F")
+            grades = format_grade_range(grade)
+            ends = {grade.grade_at_worst, grade.grade_at_best}
+            good, bad = ends <= {"A+", "A"}, ends <= {"D", "F"}
             value = make_value_cell(key, system.metrics.get(key), bounds=False)
             cells.append(
                 Cell(
-                    f"{grade.grade} · {value.text}" if grade.grade else value.text,
-                    tuple(text for text in (*value.below, format_grade_range(grade)) if text),
+                    f"{grades or grade.grade} · {value.text}" if grade.grade else value.text,
+                    value.below,
                     "up" if good else "down" if bad else "",
                 )
             )
         rows.append(TableRow(describe_metric(key).full_name, (*cells, Cell(limit))))
     return Table(
         "At a glance",
-        "Grades from A+ to F by fixed limits. Below: the interval, and the grades at its ends if "
-        "they differ.",
+        "Grades from A+ to F by fixed limits. Below: the interval; where it spans several grades, "
+        "those at its ends are given.",
         tuple(columns),
         tuple(rows),
     )

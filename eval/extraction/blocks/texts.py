@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from eval.blocks.text_format import format_name, spell_count
 from eval.extraction.blocks.comparison_texts import describe_differences
-from eval.extraction.blocks.metric_texts import format_interval, format_value
+from eval.extraction.blocks.metric_texts import describe_metric, format_interval, format_value
 from eval.extraction.blocks.run_data import RunData
-from eval.extraction.record import SystemReport
+from eval.extraction.record import Headline, SystemReport
 from kg.base.plain_text import join_first, join_list
 
 _MAX_NAMES = 3
@@ -43,22 +43,47 @@ def _describe_task(run: RunData) -> str:
 
 
 def _describe_scores(run: RunData) -> Iterator[str]:
-    known = [(n, system) for n, system in run.systems if system.quality.score.value is not None]
+    headline = run.report.headline
+    known = [(n, system) for n, system in run.systems if system.metrics[headline].value is not None]
     if not known:
         yield "No reply could be scored, so nothing is known of their quality."
         return
-    parts = [_describe_score(name, system) for name, system in known[:_MAX_NAMES]]
+    parts = [_describe_score(headline, name, system) for name, system in known[:_MAX_NAMES]]
     rest = len(known) - len(parts)
     more = f"; {rest} more {'scores' if rest == 1 else 'score'} lower" if rest > 0 else ""
-    yield f"Extraction quality score: {join_list(parts)}{more}."
+    yield f"{describe_metric(headline).full_name}: {join_list(parts)}{more}."
+    yield from _describe_outcomes(*known[0])
 
 
-def _describe_score(name: str, system: SystemReport) -> str:
-    score = system.quality.score
-    span = format_interval("extraction_quality_score", score.low, score.high)
-    inside = ", ".join(part for part in (system.quality.interpretation.lower(), span) if part)
-    text = f"{format_name(name)} {format_value('extraction_quality_score', score.value)}"
+def _describe_score(headline: Headline, name: str, system: SystemReport) -> str:
+    score = system.metrics[headline]
+    span = format_interval(headline, score.low, score.high)
+    # The words are those of the quality score.
+    word = system.quality.interpretation if headline == "extraction_quality_score" else ""
+    inside = ", ".join(part for part in (word.lower(), span) if part)
+    text = f"{format_name(name)} {format_value(headline, score.value)}"
     return f"{text} ({inside})" if inside else text
+
+
+def _describe_outcomes(name: str, system: SystemReport) -> Iterator[str]:
+    """Yields what became of the fields of the first system."""
+
+    def list_rates(*rates: tuple[str, str]) -> str:
+        return join_list(
+            [
+                f"{format_value(metric, system.metrics[metric].value)} {word}"
+                for metric, word in rates
+                if system.metrics[metric].value is not None
+            ]
+        )
+
+    filled = list_rates(
+        ("right_rate", "right"), ("wrong_rate", "wrong"), ("omission_rate", "missed")
+    )
+    empty = list_rates(("left_out_rate", "left out"), ("invented_rate", "invented"))
+    if filled:
+        without = f"; of those without, {empty}" if empty else ""
+        yield f"{format_name(name)}: of the fields with a value, {filled}{without}."
 
 
 def _describe_verdicts(run: RunData) -> Iterator[str]:
@@ -69,7 +94,7 @@ def _describe_verdicts(run: RunData) -> Iterator[str]:
     for name, system in run.systems:
         by_verdict.setdefault(system.recommendation.verdict, []).append(format_name(name))
     for verdict, names in list(by_verdict.items())[:_MAX_NAMES]:
-        yield f"{verdict}: {_join_names(names)}."
+        yield f"{_join_names(names)}: {verdict[0].lower()}{verdict[1:]}."
 
 
 def _list_names(run: RunData, most: int = 3) -> str:
@@ -90,11 +115,14 @@ def list_caveats(run: RunData) -> tuple[str, ...]:
     bad = sum(system.outcomes.invalid + system.outcomes.unparsable for _, system in run.systems)
     if bad:
         worth = (
-            "are worth 0 in the headline"
+            "are worth 0 in the extraction quality score; field accuracy and the rates of fields "
+            "credit what is right in them"
             if run.report.invalid == "zero"
             else "are scored for what is right in them"
         )
-        sentences.append(f"Replies that are no valid instance of their schema {worth}: {bad:,}.")
+        sentences.append(
+            f"Replies that are no valid instance of their schema: {bad:,}. They {worth}."
+        )
     if run.report.n_samples < 30:
         sentences.append(
             "With so few samples the intervals are wide, and few differences can be found."

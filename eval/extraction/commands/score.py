@@ -53,6 +53,8 @@ def main(
     the shape of the extraction), raw, error and repeat. A folder without a name that has one folder
     per system gives them all. A sample without a prediction counts as failed.
     """
+    from msgspec.structs import replace
+
     from eval.blocks.page import PAGE_STEM
     from eval.extraction.benchmark import EXTRACTION
     from eval.extraction.configuration.reader import apply_flags, read_config
@@ -125,7 +127,7 @@ def main(
             offline=False,
             notes=("the extractions were made elsewhere", *notes),
             seed=seed,
-            measuring=get_report_settings(settings),
+            measuring=replace(get_report_settings(settings), headline="field_accuracy_macro"),
             matching=settings.metrics.field_matching,
             overwrite=overwrite,
             all_samples=True,

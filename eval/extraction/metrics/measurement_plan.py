@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from eval.extraction.metrics.grades import REQUIREMENTS, Requirements
 from eval.extraction.metrics.quality_score import DEFAULT_WEIGHTS, ScoreWeights
-from eval.extraction.record import Average, Invalid, Level
+from eval.extraction.record import Average, Headline, Invalid, Level
 from eval.stats.bootstrap import RESAMPLES, SEED
 
 CONFIDENCE = 0.95
@@ -21,6 +21,7 @@ class MeasurementPlan:
         seed: seed of the resamples.
         confidence: nominal coverage of intervals, between 0 and 1.
         invalid: policy of the headline metrics for replies that are invalid under their schema.
+        headline: metric that ranks the systems and opens the report.
         average: average used in ``metrics`` for precision, recall, F1 and rates of fields.
         weights: weights of the quality score.
         prices: dollars per thousand input and output tokens, for replies without a stated cost.
@@ -35,6 +36,7 @@ class MeasurementPlan:
     seed: int = SEED
     confidence: float = CONFIDENCE
     invalid: Invalid = "zero"
+    headline: Headline = "extraction_quality_score"
     average: Average = "micro"
     weights: ScoreWeights = DEFAULT_WEIGHTS
     prices: tuple[float, float] | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eval.extraction.metrics.quality_score import SCORE_PARTS, ScoreWeights, interpret_score
+from eval.extraction.metrics.quality_score import SCORE_PARTS, ScoreWeights, interpret_interval
 from eval.extraction.record import Component, Estimate, Quality
 from eval.stats.bootstrap import Distribution, Floats, ResampledCounts, round_significant
 from eval.stats.estimates import estimate_column
@@ -42,7 +42,7 @@ def compute_quality(
     total_sums = data.totals[column_indexes][None, :]
     parts = compute_micro_parts(total_sums)[0]
     n_with_score = totals["extraction_quality_score:n"]
-    rating, meaning = interpret_score(score.value)
+    rating, meaning = interpret_interval(score)
     return Quality(
         score=score,
         micro=_compute_micro_value(data, column_indexes, total_sums, weights, confidence),

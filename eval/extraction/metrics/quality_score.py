@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from eval.extraction.record import Invalid
+from eval.extraction.record import Estimate, Invalid
 from eval.extraction.verdicts.sample_score import SampleScore, Tally
 
 SCORE_PARTS = ("schema_validity", "field_f1_partial", "type_accuracy", "no_hallucination")
@@ -69,6 +69,19 @@ def interpret_score(score: float | None) -> tuple[str, str]:
     if score is None:
         return "", ""
     return next((rating, meaning) for min_score, rating, meaning in _MEANINGS if score >= min_score)
+
+
+def interpret_interval(score: Estimate) -> tuple[str, str]:
+    """Returns the word for a score and its meaning, if it is the same at both ends of the interval.
+
+    If it is not, the words at both ends and what that means are returned: no verdict.
+    """
+    ends = [
+        interpret_score(end)[0] for end in (score.low, score.value, score.high) if end is not None
+    ]
+    if len(set(ends)) < 2:
+        return interpret_score(score.value)
+    return f"{ends[0]} to {ends[-1]}", "No verdict, the interval spans these grades"
 
 
 def compute_score_parts(validity: float, tally: Tally) -> tuple[float, float, float, float] | None:

@@ -1,8 +1,9 @@
 """Applies the specification's decision tree (4.5.10); lists reasons, strengths and weaknesses.
 
-The tree uses the quality score and the hallucination rate. The reasons say whether each limit is
-met, and whether the interval would change the verdict. The tree is also applied to each complexity
-bin, because a system may be good enough for simple schemas only.
+The tree uses the quality score and the hallucination rate. There is a verdict only if it is the
+same throughout the intervals of both; otherwise what they allow is named. The reasons say whether
+each limit is met, and which limits an interval includes. The tree is also applied to each
+complexity bin, because a system may be good enough for simple schemas only.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import nextafter
 from typing import Final
+
+import msgspec
 
 from eval.extraction.metrics.grades import check_limit, have_all_passed
 from eval.extraction.record import (
@@ -32,6 +35,14 @@ DECISION_TREE: Final = (
 )
 """Verdict, minimum score, and maximum hallucination rate (exclusive); best verdict first."""
 NOT_RECOMMENDED: Final = "Not recommended for production - needs improvement"
+_LEVELS: Final[Mapping[str, str]] = {
+    DECISION_TREE[0][0]: "no human review",
+    DECISION_TREE[1][0]: "spot-check human review",
+    DECISION_TREE[2][0]: "mandatory human review",
+    NOT_RECOMMENDED: "no deployment",
+}
+"""What each verdict asks for, to name the verdicts that intervals span."""
+NO_VERDICT: Final = "No verdict"
 NO_RECOMMENDATION: Final = "No recommendation: the score or the hallucination rate is not known"
 
 _GOOD_GRADES = ("A+", "A")
@@ -71,13 +82,16 @@ def build_recommendation(
 ) -> Recommendation:
     """Builds the recommendation for a system, with its reasons."""
     branches = _evaluate_branches(metrics)
-    verdict = _select_verdict(branches)
+    verdict = _select_verdict(branches, metrics)
+    caveats = tuple(_iter_caveats(branches, metrics))
+    if verdict.startswith(NO_VERDICT):
+        branches = tuple(msgspec.structs.replace(branch, taken=False) for branch in branches)
     return Recommendation(
         verdict=verdict,
-        reasons=(*_iter_reasons(branches, metrics), *_iter_caveats(branches, metrics)),
+        reasons=(*_iter_reasons(verdict, branches, metrics), *caveats),
         branches=branches,
         by_complexity={
-            name: _select_verdict(_evaluate_branches(group.metrics))
+            name: _select_verdict(_evaluate_branches(group.metrics), group.metrics)
             for name, group in breakdowns["complexity"].groups.items()
         },
         strengths=tuple(_iter_strengths(metrics, grades)),
@@ -99,7 +113,13 @@ def _evaluate_branches(metrics: Mapping[str, Estimate]) -> tuple[Branch, ...]:
     return tuple(branches)
 
 
-def _select_verdict(branches: Sequence[Branch]) -> str:
+def _select_verdict(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -> str:
+    worst, best = _find_extreme_verdicts(metrics)
+    if worst != best:
+        return (
+            f"{NO_VERDICT}, the intervals allow anything from {_LEVELS[worst]} to {_LEVELS[best]}; "
+            "more samples would tell"
+        )
     for branch in branches:
         if branch.taken:
             return branch.verdict
@@ -107,14 +127,34 @@ def _select_verdict(branches: Sequence[Branch]) -> str:
     return NO_RECOMMENDATION if have_all_passed(branches[-1].checks) is None else NOT_RECOMMENDED
 
 
-def _iter_reasons(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -> Iterator[str]:
+def _find_extreme_verdicts(metrics: Mapping[str, Estimate]) -> tuple[str, str]:
+    """Returns the worst and the best verdict within the intervals of score and rate.
+
+    They are the same if one of the two has no value: then only the other decides.
+    """
+    score, rate = metrics["extraction_quality_score"], metrics["hallucination_rate"]
+    if score.value is None or rate.value is None:
+        return NO_RECOMMENDATION, NO_RECOMMENDATION
+
+    def get_end(estimate: Estimate, end: float | None) -> float:
+        return (estimate.value or 0.0) if end is None else end
+
+    return (
+        decide_verdict(get_end(score, score.low), get_end(rate, rate.high)),
+        decide_verdict(get_end(score, score.high), get_end(rate, rate.low)),
+    )
+
+
+def _iter_reasons(
+    verdict: str, branches: Sequence[Branch], metrics: Mapping[str, Estimate]
+) -> Iterator[str]:
     """Yields the reasons for the verdict, and the limits of the next better verdict not met."""
     taken_index = next((index for index, branch in enumerate(branches) if branch.taken), None)
     if taken_index is not None:
         yield from (_describe_check(check) for check in branches[taken_index].checks)
     # If no branch is taken, the last branch has the next better verdict.
     better_index = len(branches) - 1 if taken_index is None else taken_index - 1
-    if better_index >= 0:
+    if better_index >= 0 and not verdict.startswith(NO_VERDICT):
         for check in branches[better_index].checks:
             if not check.passed:
                 yield f"“{branches[better_index].verdict}” requires more: {_describe_check(check)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from eval.extraction.metrics.associations import correlate_metrics
@@ -49,7 +50,7 @@ from eval.extraction.metrics.notes import system_notes
 from eval.extraction.metrics.performance import measure_performance
 from eval.extraction.metrics.quality_report import QUALITY_COLUMNS, compute_quality
 from eval.extraction.metrics.quality_score import SCORE_PARTS
-from eval.extraction.metrics.recommendation import build_recommendation
+from eval.extraction.metrics.recommendation import NO_VERDICT, build_recommendation
 from eval.extraction.metrics.resampler import resample_parts
 from eval.extraction.metrics.sample_sums import ResampledSums, SampleSums
 from eval.extraction.metrics.system_rows import INTEGER_COLUMNS, OUTCOMES, SystemRows
@@ -130,6 +131,7 @@ def build_system_report(
     metrics = {
         **main_sums.compute_estimates(SAMPLE_METRICS),
         **averages[plan.average],
+        "field_accuracy_macro": averages["macro"]["field_accuracy"],
         **main_sums.compute_estimates(_OTHER_METRICS),
     }
     quality = compute_quality(
@@ -178,6 +180,10 @@ def build_system_report(
     )
     outcomes = _count_outcomes(system_rows)
     grades, errors = grade_metrics(metrics), count_errors(system_rows)
+    recommendation = build_recommendation(metrics, breakdowns, grades, errors)
+    if recommendation.verdict.startswith(NO_VERDICT):
+        # The score's own word may be certain while the hallucination rate is not.
+        quality = replace(quality, meaning=recommendation.verdict)
     return SystemReport(
         outcomes=outcomes,
         invalid_reasons=system_rows.violations.list_reasons(
@@ -217,7 +223,7 @@ def build_system_report(
         consistency=consistency,
         grades=grades,
         sla=check_service_levels(metrics, plan.requirements),
-        recommendation=build_recommendation(metrics, breakdowns, grades, errors),
+        recommendation=recommendation,
         notes=tuple(system_notes(outcomes, metrics, system_rows, plan)),
     )
 

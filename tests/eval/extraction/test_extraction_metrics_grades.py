@@ -15,7 +15,7 @@ from eval.extraction.metrics.grades import (
     grade_metrics,
     grade_value,
 )
-from eval.extraction.metrics.quality_score import interpret_score
+from eval.extraction.metrics.quality_score import interpret_interval, interpret_score
 from eval.extraction.metrics.recommendation import (
     DECISION_TREE,
     NO_RECOMMENDATION,
@@ -251,6 +251,52 @@ def test_interval_that_crosses_a_limit_is_reported() -> None:
     assert not any("interval" in reason for reason in reasons)
 
 
+def test_there_is_no_verdict_where_intervals_span_two() -> None:
+    for half_width, verdict in (
+        (0.02, DECISION_TREE[1][0]),
+        (
+            0.03,
+            "No verdict, the intervals allow anything from mandatory human review to spot-check",
+        ),
+        (0.15, "No verdict, the intervals allow anything from no deployment to no human review"),
+    ):
+        metrics = make_metrics(half_width, hallucination_rate=0.0)
+        metrics["hallucination_rate"] = Estimate(value=0.01, low=0.005, high=0.015)
+        recommendation = build_recommendation(
+            metrics, make_breakdowns(simple=metrics), grade_metrics(metrics), NO_ERRORS
+        )
+        assert recommendation.verdict.startswith(verdict)
+        assert recommendation.by_complexity["simple"] == recommendation.verdict
+        is_decided = verdict == DECISION_TREE[1][0]
+        assert any(branch.taken for branch in recommendation.branches) is is_decided
+        if not is_decided:
+            assert any("interval" in reason for reason in recommendation.reasons)
+    # The rate alone can leave it open.
+    metrics = make_metrics(0.001, extraction_quality_score=0.95)
+    metrics["hallucination_rate"] = Estimate(value=0.01, low=0.0, high=0.12)
+    assert build_recommendation(
+        metrics, make_breakdowns(), grade_metrics(metrics), NO_ERRORS
+    ).verdict.startswith("No verdict, the intervals allow anything from no deployment")
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "word"),
+    [
+        (0.91, 0.95, 0.99, "Excellent"),
+        (0.89, 0.95, 0.99, "Good to Excellent"),
+        (0.1, 0.7, 0.95, "Poor to Excellent"),
+        (None, 0.7, None, "Moderate"),
+        (None, None, None, ""),
+    ],
+)
+def test_word_for_a_score_names_all_grades_of_its_interval(
+    low: float | None, value: float | None, high: float | None, word: str
+) -> None:
+    found, meaning = interpret_interval(Estimate(value=value, low=low, high=high))
+    assert found == word
+    assert meaning.startswith("No verdict") is (" to " in word)
+
+
 def test_interval_without_effect_on_the_verdict_is_not_reported() -> None:
     # With a score of .342 the system is not recommended, whatever the rate is; with a rate of .5 it
     # is not recommended, whatever the score is.
@@ -312,7 +358,7 @@ def test_reasons_name_what_the_verdict_ignores() -> None:
 
 def test_recommendation_has_verdicts_by_complexity_and_weaknesses() -> None:
     metrics = make_metrics(0.01)
-    simple = make_metrics(0.01, extraction_quality_score=0.93, hallucination_rate=0.01)
+    simple = make_metrics(0.005, extraction_quality_score=0.93, hallucination_rate=0.01)
     hard = make_metrics(0.01, extraction_quality_score=0.5, field_f1_partial=0.4)
     breakdowns = make_breakdowns(simple=simple, complex=hard)
     recommendation = build_recommendation(metrics, breakdowns, grade_metrics(metrics), NO_ERRORS)
