@@ -43,6 +43,7 @@ _MAX_FILLER_WORDS = 3
 _SOURCE = (
     r"(?:context|contexts|source|sources|text|texts|results|documents|fact|facts|information|info"
     r"|material|materials|article|articles|passage|passages|excerpt|excerpts|snippet|snippets"
+    r"|extract|extracts|note"
     r"|documentation|extraction|notes|gap|gaps|summary|details"
     r"|(?:provided|given|available|supplied|retrieved) (?:data|page|pages|evidence|document))"
 )
@@ -71,6 +72,8 @@ _KNOWN = (
     r"(?:known|told|said|determined|decided|answered|identified|inferred|established|concluded"
     r"|drawn|given|confirmed|verified|judged|ascertained|deduced|stated|specified|found)"
 )
+_SHOWN = r"(?:given|stated|mentioned|specified|provided|indicated|named|covered)"
+"""What sources do to a date or name; "found" and "recorded" may be said of the world."""
 _END = r"(?: ,|$| (?:in|from|by|with|without|based|because|since|as|here|using|on|for|at all)\b)"
 """The end of a clause, or a word that begins an addition to it."""
 _WORD = r"(?: [^ ,]+)"
@@ -100,12 +103,28 @@ _ABSTENTION = re.compile(
             r"\bonly be (?:speculating|guessing)\b|\bwould (?:only )?be (?:pure )?speculation\b",
             r"\b(?:would|could) (?:only|just|have to|only have to) (?:guess|speculate)\b",
             r"\bnothing to go on\b",
+            # The writer is not named: "Unable to determine". No clause with a subject may follow,
+            # as it does in "Unable to find work, he left".
+            rf"^(?:still |simply )?(?:(?:unable|not able|not possible|impossible) to|could not"
+            rf"|can not){_WORD}{{0,1}} (?:know|tell|say|determine|decide|answer|infer|establish"
+            rf"|conclude|confirm|verify|judge|ascertain|deduce|identify|specify)\b(?! no\b)[^,]*"
+            rf"(?:$| , (?:because|since|as|given|due)\b)",
+            rf"^(?:(?:unable|not able|not possible|impossible) to|could not|can not){_WORD}{{0,1}}"
+            rf" {_KNOW}\b[^,]* (?:in|from|with|on)\b[^,]* {_SOURCE}\b",
             # Impersonal: it cannot be known.
             rf"\bit is (?:not possible|impossible|not feasible)(?: for (?:me|us))? to"
             rf"{_WORD}{{0,2}} {_KNOW}\b",
             rf"\b(?:is|are|be) impossible to {_KNOW}\b(?! when| if)",
             rf"\bthere is no way (?:to|of){_WORD}{{0,2}} (?:{_KNOW}|knowing|telling)\b",
+            r"(?<!\bwhat )(?<!\bthat )(?<!\bwhich )(?<!\bwho )"
             rf"\bcan not{_WORD}{{0,1}} be{_WORD}{{0,1}} {_KNOWN}{_END}",
+            r"\bno (?:conclusion|answer|inference|judgement|judgment|decision|statement)"
+            r" (?:is|seems) possible\b",
+            rf"^(?:unclear|unknown|uncertain|undetermined|undecidable|unanswerable"
+            rf"|not (?:clear|known|answerable|determinable|deducible|inferable|decidable))"
+            rf"(?:$| (?:in|from|by|on|based|given)\b.* {_SOURCE}\b)",
+            rf"\bquestion{_WORD}{{0,3}} (?:is|remains|goes|stays)"
+            rf" (?:not answered|unanswered|open)\b",
             rf"\bcan not be {_KNOWN} (?:what|which|whether|who|how|when|where|why|if)\b",
             rf"\b(?:none|nothing|neither|no{_WORD}{{1,3}})(?: of{_WORD}{{1,4}})? can"
             rf" (?:be {_KNOWN}|{_KNOW})\b",
@@ -120,11 +139,25 @@ _ABSTENTION = re.compile(
             r" (?:mention|say|specify|tell|state|give|name|reveal|disclose|describe|cover)\b",
             rf"\b(?:none|neither|nor|no)\b(?: of)?{_WORD}{{0,4}} {_SOURCE}{_WORD}{{0,6}}? {_SAY}\b",
             rf"\b{_SOURCE}{_WORD}{{0,6}}? (?:say|says|contain|contains|give|gives|has|have|hold"
-            rf"|provide|provides|offer|offers|include|includes|tell|tells) (?:us |me )?"
+            rf"|provide|provides|offer|offers|include|includes|tell|tells|make|makes) (?:us |me )?"
             rf"(?:nothing|no|little|none)\b",
             r"\bsay nothing (?:about|of|on)\b|\bsays nothing\b",
             rf"\bnothing in (?:the|these|any){_WORD}{{0,3}} {_SOURCE}\b",
-            rf"\b{_SOURCE}{_WORD}{{0,6}}? (?:lack|lacks|lacked|omit|omits|is silent|are silent)\b",
+            rf"\b{_SOURCE}{_WORD}{{0,6}}? (?:lack|lacks|lacked|omit|omits"
+            rf"|(?:is|are|stay|stays|remain|remains) silent)\b",
+            rf"\b{_SOURCE}{_WORD}{{0,3}} (?:leave|leaves){_WORD}{{1,4}}"
+            rf" (?:open|unanswered|unclear|undecided|unsaid|unspecified)\b",
+            rf"\b{_SOURCE}{_WORD}{{0,3}} (?:leave|leaves) (?:open|unclear)\b",
+            rf"\b{_SOURCE}{_WORD}{{0,3}} (?:fail|fails|failed) to {_SAY}\b",
+            # Without a verb: "Not in the notes", "Nothing about it in the notes".
+            rf"^(?:(?:it|that|this|answer|the answer|{_INFORMATION})(?: is| are)? )?"
+            rf"(?:not|nowhere)(?: {_SAID})?(?: anywhere)? (?:in|by|from){_WORD}{{0,3}} {_SOURCE}\b",
+            rf"^(?:[^ ,]+ ){{0,2}}not {_SHOWN}(?: ,|$| anywhere\b| here\b)",
+            rf"^(?:[^ ,]+ ){{1,4}}not {_SAID} (?:in|by|from){_WORD}{{0,3}} {_SOURCE}\b",
+            rf"^(?:there is |i (?:can )?(?:found|find|saw|see) )?(?:nothing|no [^ ,]+)"
+            rf" (?:about|on|regarding|concerning|to|of)\b.* (?:in|from){_WORD}{{0,3}} {_SOURCE}\b",
+            rf"^no{_WORD}{{1,4}} (?:is|are) {_SHOWN}{_END}",
+            rf"\b(?:absent|missing) from{_WORD}{{0,3}} {_SOURCE}\b",
             rf"\bnone of (?:the|these|them){_WORD}{{0,4}} (?:{_SAY}|is about|are about)\b",
             rf"\b(?:is|are|was|were|been) not{_WORD}{{0,1}} {_SAID}(?: ,|$| anywhere\b"
             rf"| (?:in|by|from){_WORD}{{0,3}} {_SOURCE}\b)",
@@ -134,15 +167,20 @@ _ABSTENTION = re.compile(
             rf"\b(?:{_SOURCE}|claim|claims){_WORD}{{0,4}}? (?:is|are) (?:all )?"
             r"(?:unrelated|irrelevant|not related|not relevant)\b",
             # Information is missing.
-            r"\bthere (?:is|are|was) (?:simply |just )?"
+            r"\bthere (?:is|are) (?:simply |just )?"
             rf"(?:no|not (?:enough|any|sufficient)|too little|insufficient){_WORD}{{0,3}}"
-            rf" (?:{_INFORMATION}|mention|answer|indication)\b",
-            rf"\b(?:i|we) do not have{_WORD}{{0,2}} (?:access|{_INFORMATION})\b",
-            r"(?<!has )(?<!have )(?<!had )"
-            r"\b(?:no|not enough|not sufficient|insufficient|inadequate)"
+            rf" (?:{_INFORMATION}|mention|answer|indication)\b(?! (?:desk|office|board|centre))",
+            rf"\bthere (?:is|are|was|were) (?:no|not (?:enough|any)|too little|insufficient)"
+            rf"{_WORD}{{1,8}} (?:in|from){_WORD}{{0,3}} {_SOURCE}\b",
+            rf"\b(?:i|we) (?:do not have|lack){_WORD}{{0,2}} (?:access|{_INFORMATION})\b",
+            # In the past it is an answer: "There was insufficient evidence to convict".
+            r"(?:^|, |\b(?:is|are|with|which|i have|we have|contain|contains|provide|provides|give"
+            r"|gives|offer|offers|due to|because of|simply|just|found|find) )"
+            r"(?:no|not enough|not sufficient|too little|insufficient|inadequate)"
             r"(?: (?:relevant|specific|public|further|such|reliable|clear|useful|internal))?"
-            rf" {_INFORMATION}(?: ,|$| (?:is|are|was|were|to|for|about|on|in|available|found|given"
-            rf"|here|provided|exists|exist|regarding|concerning|from|was)\b)",
+            rf" {_INFORMATION}(?: ,|$| (?:is|are|to|for|about|on|in|available|found|given|here"
+            rf"|provided|exists|exist|regarding|concerning|from)\b"
+            rf"| (?:was|were) {_SAID}\b)",
             rf"\bno{_WORD}{{0,1}} mention (?:is|was|of)\b",
             rf"\b{_SOURCE}(?: (?:about|on|of|for|needed|given|provided|available|here|supplied)"
             rf"{_WORD}{{0,5}})? (?:is|are|was)"
@@ -152,7 +190,8 @@ _ABSTENTION = re.compile(
             r" (?:is|are|would be|will be) (?:needed|required|necessary)\b",
             r"\bwould (?:need|require)\b.{0,120}\bwhich (?:i|we) do not have\b",
             r"\b(?:i|we) would (?:need|require) (?:more|further|additional|access)\b",
-            rf"\black of{_WORD}{{0,2}} {_INFORMATION}\b",
+            r"(?:^|\b(?:due to|because of|owing to|given|is|with) )(?:a |the )?lack of"
+            rf"{_WORD}{{0,2}} {_INFORMATION}(?: ,|$| (?:in|from|about|on)\b)",
             rf"\b(?:context|sources|results){_WORD}{{0,3}} (?:has|have|had) no{_WORD}{{0,2}}"
             rf" {_INFORMATION}\b",
         )
@@ -163,6 +202,7 @@ _BARE_ABSTENTIONS = frozenset(
         *("n , a", "na", "none", "no answer", "insufficient info", "insufficient information"),
         *("insufficient", "not enough info", "insufficient data", "not available", "abstain"),
         *("no information available", "no answer possible", "not answerable", "can not determine"),
+        *("unspecified", "undetermined", "no data", "information not available"),
     )
 )
 """Parts that are an abstention if they are the whole answer; more are in ``languages.toml``."""
@@ -175,6 +215,12 @@ _REVERSAL = re.compile(
     r"|\bnot (?:silent|missing)\b"
 )
 """Phrases that deny that something is unknown; a text with one of them is not an abstention."""
+
+_REPORTED = re.compile(
+    r"\b(?:said|replied|answered|claimed|wrote|testified|admitted|explained|declared)(?: that| ,)"
+    r"|\b(?:view|idea|belief|doctrine|theory|thesis|principle|motto)(?: that| ,)"
+)
+"""What follows is said by others, not by the writer of the answer."""
 
 _SUBORDINATORS = (
     r"(?:although|though|even though|while|whereas|even if|despite|since|because|as|if|when|unless"
@@ -195,10 +241,11 @@ _ABOUT_SOURCES = re.compile(
 )
 """A part that only describes the sources is not an answer: "the facts are about Kafka"."""
 _ENGLISH = re.compile(
-    r"\b(?:the|is|are|of|to|and|not|it|i|no|can|in|this|for|a|an|do|does|unknown|information|info"
-    r"|answer|insufficient)\b"
+    r"\b(?:the|is|are|of|to|and|not|it|i|this|for|does|unknown|unspecified|answer"
+    r"|insufficient)\b"
 )
-"""A text without any of these words is taken to be in another language."""
+_SHARED = re.compile(r"\b(?:no|can|in|a|an|do|information|info)\b")
+"""A text without any word of both is in another language; with one of these alone, it may be."""
 
 
 def is_abstention(answer: str) -> bool:
@@ -220,22 +267,30 @@ def is_abstention(answer: str) -> bool:
         return False
     if find_clause_sign(unquoted) == "UNKNOWN":
         return True
-    if not _ENGLISH.search(unquoted.casefold()):
+    folded = unquoted.casefold()
+    if not _ENGLISH.search(folded):
         signs = find_signs(unquoted)
-        return (signs.abstains or signs.silent) and not (signs.yes or signs.no)
+        is_silent = (signs.abstains or signs.silent) and not (signs.yes or signs.no)
+        if is_silent or not _SHARED.search(folded):
+            return is_silent
     has_abstention = False
     for part in _split_main_clauses(unquoted):
         if _REVERSAL.search(part):
             return False
-        if (
-            part in _BARE_ABSTENTIONS
-            or find_clause_sign(part) == "UNKNOWN"
-            or _ABSTENTION.search(part)
-        ):
+        if part in _BARE_ABSTENTIONS or find_clause_sign(part) == "UNKNOWN" or _declines(part):
             has_abstention = True
         elif _gives_answer(part):
             return False
     return has_abstention
+
+
+def _declines(part: str) -> bool:
+    """Returns whether a part says, in the writer's own words, that the answer is not known."""
+    match = _ABSTENTION.search(part)
+    if match is None:
+        return False
+    reported = _REPORTED.search(part)
+    return reported is None or reported.start() >= match.start()
 
 
 def _strip_quotations(text: str) -> str:
