@@ -50,7 +50,7 @@ def _describe_scores(run: RunData) -> Iterator[str]:
         return
     parts = [_describe_score(headline, name, system) for name, system in known[:_MAX_NAMES]]
     rest = len(known) - len(parts)
-    more = f"; {rest} more {'scores' if rest == 1 else 'score'} lower" if rest > 0 else ""
+    more = f"; {rest} more {'scores' if rest == 1 else 'score'} no higher" if rest > 0 else ""
     yield f"{describe_metric(headline).full_name}: {join_list(parts)}{more}."
     yield from _describe_outcomes(*known[0])
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     ScoringInput = tuple[Sequence[Sample], Sequence[Reply], ScoredRunInfo]
 
 
+_RULES_NOTE = (
+    "rules made the extractions of all forms, so the forms are not compared: the scores say what "
+    "the rules find, and none is called better"
+)
+
+
 def main(
     out: Annotated[Path, typer.Option(help="Folder of the scored run.")],
     skn: Annotated[
@@ -82,7 +88,11 @@ def main(
         )
     else:
         samples, predictions, run_info = _load_documents(skn, gold)
-    measuring = ReportSettings(resamples=resamples)
+    # Which form is better would be a result of the rules that filled all of them.
+    compares_systems = scores_triples or not run_info.offline
+    if not compares_systems:
+        run_info = replace(run_info, notes=(*run_info.notes, _RULES_NOTE))
+    measuring = ReportSettings(resamples=resamples, compares_systems=compares_systems)
     run_info = replace(run_info, measuring=measuring, overwrite=overwrite)
     manifest = write_scored_run(out, samples, predictions, run_info)
     for line in render_metrics(write_outputs(out)):

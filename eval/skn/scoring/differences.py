@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from eval.metrics.comparison import (
@@ -19,6 +18,7 @@ from eval.metrics.comparison import (
     add_bootstrap_test,
     adjust_family,
     compare_item_values,
+    remove_test,
 )
 from eval.skn.scoring.metric_definitions import METRICS, RETENTION_METRICS
 from eval.skn.scoring.pipeline_report import (
@@ -74,7 +74,7 @@ def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Com
         comparisons += _compare_per_sample(samples, retention_metric, rule_pairs)
     sides = {(pair.candidate, pair.baseline) for pair in rule_pairs}
     return tuple(
-        _remove_test(comparison)
+        remove_test(comparison)
         if (comparison.candidate, comparison.baseline) in sides
         else comparison
         for comparison in comparisons
@@ -88,20 +88,6 @@ def _list_withheld(samples: SampleCounts, pair: Pair) -> frozenset[str]:
 
 def _is_answered_by_rules(samples: SampleCounts, pair: Pair) -> bool:
     return any(samples.plan.get_rules(name).answers for name in (pair.candidate, pair.baseline))
-
-
-def _remove_test(comparison: Comparison) -> Comparison:
-    """Leaves the difference only: rules are no sample of what models do, so there is no test."""
-    return msgspec.structs.replace(
-        comparison,
-        test="none",
-        exact=False,
-        p=None,
-        p_holm=None,
-        better=None,
-        discordant=None,
-        minimum_detectable_effect=None,
-    )
 
 
 def _is_higher_better(metric: str) -> bool | None:

@@ -446,7 +446,16 @@ def test_rule_extractors_are_scored_in_every_form(tmp_path: Path) -> None:
         # The rules extract whole sentences and the gold set has single claims, so the score is
         # clearly above 0 but far from 1.
         assert 0.3 < value < 0.9, name
-    assert (out / "comparison.json").is_file()
+    # Which form is better would be a result of the rules: nothing is compared, nothing starred.
+    assert "the forms are not compared" in printed
+    assert not (out / "comparison.json").exists()
+    page = (out / "report.html").read_text()
+    assert "better than every other" not in page
+    assert "Best by metric" not in page
+    compared = run_epoche("compare", out, "--out", tmp_path / "comparison.json")
+    assert "json − skn" in compared
+    assert "sign-flip" not in compared
+    assert "adjusted" not in compared
     assert "No model was called" in (out / "summary.txt").read_text()
     # The folder is a normal run folder: a second report on it gives the same bytes.
     old_metrics = (out / "metrics.json").read_bytes()
