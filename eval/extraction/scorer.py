@@ -173,7 +173,7 @@ def _count_fields(
         hallucinations[field.hallucination] += 1
         all_strict = all_strict and field.strict
         all_literal = all_literal and field.literal
-        n_ambiguous += field.ambiguous_date
+        n_ambiguous += field.is_ambiguous
         if field.rule:
             rules[field.rule] = rules.get(field.rule, 0) + 1
     packed_absence = _PACKED_LEFT_OUT if parsed else _PACKED_ABSENT
@@ -206,7 +206,7 @@ def _count_fields(
         exact_match_literal=validity.literal and all_literal and alignment.literal,
         nulls=validity.nulls,
         rules=dict(sorted(rules.items())),
-        ambiguous_dates=n_ambiguous,
+        ambiguous_values=n_ambiguous,
         tally=_unpack_tally(packed_total),
         by={
             "type": _unpack_tallies(by_type),

@@ -12,7 +12,9 @@ from decimal import Context, Decimal, InvalidOperation
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eval.extraction.matchers.currencies import CURRENCY_SYMBOLS, OPEN_SYMBOLS, find_currency
 from eval.extraction.matchers.spellings import fold_typography
+from kg.words.number_words import SCALE_LETTERS, SCALE_READINGS
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -20,47 +22,22 @@ if TYPE_CHECKING:
 MAX_AMOUNT_LENGTH: Final = 60
 """Maximum length of a text that is parsed as an amount."""
 
-CURRENCIES: Final = {
-    **dict.fromkeys(["$", "us$", "usd", "dollar", "dollars"], "USD"),
-    **dict.fromkeys(["€", "eur", "euro", "euros"], "EUR"),
-    **dict.fromkeys(["£", "gbp"], "GBP"),
-    **dict.fromkeys(["¥", "jpy", "yen", "円"], "JPY"),
-    **dict.fromkeys(["₹", "inr", "rs", "rs.", "rupees"], "INR"),
-    **dict.fromkeys(["chf", "fr.", "sfr"], "CHF"),
-    **dict.fromkeys(["a$", "au$", "aud"], "AUD"),
-    **dict.fromkeys(["c$", "ca$", "cad"], "CAD"),
-    **dict.fromkeys(["nz$", "nzd"], "NZD"),
-    **dict.fromkeys(["hk$", "hkd"], "HKD"),
-    **dict.fromkeys(["s$", "sgd"], "SGD"),
-    **dict.fromkeys(["r$", "brl"], "BRL"),
-    **dict.fromkeys(["₩", "krw"], "KRW"),
-    **dict.fromkeys(["₽", "rub"], "RUB"),
-    **dict.fromkeys(["₺", "try"], "TRY"),
-    **dict.fromkeys(["₪", "ils"], "ILS"),
-    **dict.fromkeys(["zł", "pln"], "PLN"),
-    **{code: code.upper() for code in ["cny", "sek", "nok", "dkk", "mxn", "zar", "czk", "huf"]},
-}
-"""Currency code by symbol, code or name, in lower case. "$" is the US dollar and "¥" the yen; other
-ambiguous symbols, such as "kr", are units that equal only themselves."""
-
-_SCALES: Final = {
-    **dict.fromkeys(["thousand", "tsd"], 10**3),
-    **dict.fromkeys(["million", "millions", "mio", "mn"], 10**6),
-    **dict.fromkeys(["billion", "billions", "bn", "mrd"], 10**9),
-    **dict.fromkeys(["trillion", "trillions"], 10**12),
-}
-_MONEY_SCALES: Final = {"k": 10**3, "m": 10**6, "b": 10**9}
-"""Letters that are scales beside a currency only; "5 m" are metres."""
 _EXACT: Final = Context(prec=2 * MAX_AMOUNT_LENGTH)
 """Precision that loses no digit; the usual context rounds to 28."""
 _PERCENT: Final = frozenset(["%", "percent", "pct", "prozent"])
 
 _AMOUNT: Final = re.compile(
-    r"(?P<sign>[+-]?)\s*(?P<before>[^\W\d_]{0,4}[.$€£¥₹₩₽₺₪]?)\s*(?P<inner>[+-]?)\s*"
+    rf"(?P<sign>[+-]?)\s*(?P<before>[^\W\d_]{{0,7}}[.{CURRENCY_SYMBOLS}]?)\s*(?P<inner>[+-]?)\s*"
     r"(?P<number>\d(?:[\d.,']|[ ](?=\d{3}(?!\d)))*\d|\d|\.\d+)"
     r"(?P<after>.*)"
 )
-_TOKEN: Final = re.compile(r"[%$€£¥₹₩₽₺₪-]|[^\s%$€£¥₹₩₽₺₪-][^\s%€£¥₹₩₽₺₪-]*")
+_TOKEN: Final = re.compile(
+    rf"[^\W\d_]{{0,5}}[{CURRENCY_SYMBOLS}]|[%-]|[^\s%{CURRENCY_SYMBOLS}-][^\s%{CURRENCY_SYMBOLS}-]*"
+)
+_NO_CENTS: Final = re.compile(r"(?P<point>[.,])--?(?![\d-])|/-(?!\d)")
+"""What stands for no cents in German ("50,-"), Swiss ("50.-") and Indian ("50/-") amounts."""
+_FILLERS: Final = frozenset(["de", "d", "di", "of"])
+"""Words between a scale and a currency: "3 milliards d'euros"."""
 _NUMBERS: Final = (
     # Each pattern has one reading: what to drop, and what the decimal separator is.
     (re.compile(r"(?:0|[1-9]\d*)?(?:\.\d+)?"), "", "."),
@@ -88,6 +65,12 @@ class Amount(NamedTuple):
     percent: bool
     unit: str
     """As written; empty if none is given."""
+    others: tuple[Decimal, ...] = ()
+    """What the number may also be: "1.234" is 1234 in German, "billion" is 10¹² in French."""
+    is_open: bool = False
+    """Whether no reading is preferred: it equals only an amount with the same readings."""
+    symbol: str = ""
+    """The currency as written, in lower case."""
 
 
 def parse_amount(text: str) -> Amount | None:
@@ -103,35 +86,88 @@ def parse_amount(text: str) -> Amount | None:
     match = _AMOUNT.fullmatch(text[1:-1].strip() if is_negative else text)
     if match is None:
         return None
-    number = parse_decimal(match["number"])
+    after, number_text = match["after"].strip(), match["number"]
+    no_cents = _NO_CENTS.match(after)
+    if no_cents is not None:
+        after = after[no_cents.end() :].strip()
+        number_text += f"{no_cents['point']}0" if no_cents["point"] else ""
+    elif after.startswith("-") and after != "-":  # a range or an identifier
+        return None
+    number = parse_decimal(number_text)
     if number is None:
         return None
-    currency, percent, unit = "", False, ""
-    if match["before"]:
-        currency = CURRENCIES.get(match["before"].lower(), "")
-        if not currency:
-            return None
-    after = match["after"].strip()
-    if after.startswith("-") and after != "-":  # a range or an identifier
-        return None
     is_negative ^= "-" in match["sign"] + match["inner"] + after[:1]
-    for token in _TOKEN.findall(after.removeprefix("-")):
-        key = token.lower()
-        if key in CURRENCIES and not currency:
-            currency = CURRENCIES[key]
-        elif key in _SCALES and not unit:
-            number = _EXACT.multiply(number, Decimal(_SCALES[key]))
-        elif key in _MONEY_SCALES and currency and not unit:
-            number = _EXACT.multiply(number, Decimal(_MONEY_SCALES[key]))
+    before = _split_scale(match["before"]) if match["before"] else ()
+    if before and not find_currency(before[-1]):
+        return None
+    words = [
+        word
+        for token in _TOKEN.findall(after.removeprefix("-").replace("d'", ""))
+        for word in _split_scale(token)
+    ]
+    return _build_amount(
+        [number, *_list_other_readings(number_text)],
+        [*before, *words],
+        is_negative=is_negative,
+        has_decimal_comma=_DECIMAL_COMMA.search(number_text) is not None,
+    )
+
+
+def _split_scale(token: str) -> tuple[str, ...]:
+    """Splits a scale from the currency written with it: "k€", "Mio€", "TEUR", "万円"."""
+    if not find_currency(token):
+        for end in range(1, len(token)):
+            scale = token[:end].lower()
+            if (scale in SCALE_READINGS or scale in SCALE_LETTERS) and find_currency(token[end:]):
+                # "T" is a thousand where it is one word with the currency.
+                return ("tsd" if scale == "t" else scale, token[end:])
+    return (token,)
+
+
+def _build_amount(
+    readings: list[Decimal], words: list[str], *, is_negative: bool, has_decimal_comma: bool
+) -> Amount | None:
+    """Builds an amount from the readings of its number and the words and signs beside it."""
+    currency, symbol, percent, unit, is_open, has_scale = "", "", False, "", False, False
+    is_money = any(map(find_currency, words))
+    for place, word in enumerate(words):
+        key = word.lower().rstrip(".")
+        factors = SCALE_READINGS.get(key) or (SCALE_LETTERS.get(key, ()) if is_money else ())
+        if key == "mil" and words[place + 1 : place + 2] in (["millones"], ["milhões"]):
+            factors = (1000,)
+        if not currency and find_currency(word):
+            currency, symbol = find_currency(word), key
+        elif factors and not unit:
+            # The English reading comes first, but English has no decimal comma.
+            is_english = key not in ("mil", "t") and not has_decimal_comma
+            is_open |= len(factors) > 1 and not is_english
+            has_scale = True
+            readings = [
+                _EXACT.multiply(number, Decimal(factor))
+                for number in readings
+                for factor in factors
+            ]
         elif key in _PERCENT and not percent:
             percent = True
-        elif unit:
-            unit += f" {token}"
+        elif key in _FILLERS and has_scale and not unit:
+            continue
         else:
-            unit = token
+            unit = f"{unit} {word}".strip()
     if any(map(str.isdecimal, unit.rstrip("23"))):
         return None
-    return Amount(number.copy_negate() if is_negative else number, currency, percent, unit)
+    number, *others = [one.copy_negate() if is_negative else one for one in readings]
+    return Amount(number, currency, percent, unit, tuple(others), is_open, symbol)
+
+
+_AMBIGUOUS: Final = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+_DECIMAL_COMMA: Final = re.compile(r",\d{1,2}$")
+
+
+def _list_other_readings(text: str) -> list[Decimal]:
+    """Lists the readings of a number by a locale in which point and comma are the other way."""
+    if _AMBIGUOUS.fullmatch(text) is None:
+        return []
+    return [Decimal(text.replace(".", "") if "." in text else text.replace(",", "."))]
 
 
 def parse_decimal(text: str) -> Decimal | None:
@@ -162,6 +198,10 @@ def find_amount_rule(first: Amount, second: Amount) -> str | None:
     """
     if first.currency and second.currency and first.currency != second.currency:
         return ""
+    if first.is_open or second.is_open:
+        has_same_readings = (first.number, *first.others) == (second.number, *second.others)
+        if not has_same_readings or first.is_open != second.is_open:
+            return ""
     if first.unit or second.unit:
         return _find_unit_rule(first, second)
     if first.percent != second.percent:
@@ -174,6 +214,22 @@ def find_amount_rule(first: Amount, second: Amount) -> str | None:
     if first.number != second.number:
         return ""
     return "currencies" if first.currency or second.currency else "numbers"
+
+
+def are_ambiguous_amounts(first: Amount, second: Amount) -> bool:
+    """Returns whether unequal amounts would be the same by another of their readings."""
+    if (first.percent, first.unit.lower()) != (second.percent, second.unit.lower()):
+        return False
+    currencies = [
+        {one.currency, *OPEN_SYMBOLS.get(one.symbol.rstrip("."), ())} for one in (first, second)
+    ]
+    has_currency = first.currency and second.currency
+    if has_currency and currencies[0].isdisjoint(currencies[1]):
+        return False
+    is_same_number = first.number == second.number and not first.is_open | second.is_open
+    if is_same_number and (first.currency == second.currency or not has_currency):
+        return False  # refused for another reason, as "3.10" for "3.1"
+    return not {first.number, *first.others}.isdisjoint((second.number, *second.others))
 
 
 def _find_unit_rule(first: Amount, second: Amount) -> str | None:

@@ -14,12 +14,13 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.amounts import (
-    CURRENCIES,
     Amount,
+    are_ambiguous_amounts,
     find_amount_rule,
     parse_amount,
     to_decimal,
 )
+from eval.extraction.matchers.currencies import find_currency
 from eval.extraction.matchers.dates import (
     MAX_DATE_LENGTH,
     Moment,
@@ -132,7 +133,15 @@ def fold_value(value: Any, matching: Matching) -> Any:
 
 
 def is_ambiguous_pair(expected: Any, predicted: Any, matching: Matching) -> bool:
-    """Returns whether unequal texts could be the same date in another order of day and month."""
+    """Returns whether unequal values could be the same date or amount in another reading.
+
+    That is another order of day and month, or what "1.234", "billion", "mil" or "kr" mean in
+    another language.
+    """
+    if "numbers" in matching.rules and isinstance(expected, str) | isinstance(predicted, str):
+        amounts = _read_amount(expected), _read_amount(predicted)
+        if amounts[0] is not None and amounts[1] is not None:
+            return are_ambiguous_amounts(amounts[0], amounts[1])
     if not isinstance(expected, str) or not isinstance(predicted, str):
         return False
     if "dates" not in matching.rules or max(len(expected), len(predicted)) > MAX_DATE_LENGTH:
@@ -174,7 +183,7 @@ def _read_spelling(
         has_digits=has_digits,
         readings=parse_readings(text, date_order) if is_date else (),
         amount=parse_amount(text) if has_digits else None,
-        currency=CURRENCIES.get(text.lower(), "") if len(text) <= MAX_CURRENCY_LENGTH else "",
+        currency=find_currency(text) if len(text) <= MAX_CURRENCY_LENGTH else "",
         is_address=is_email(folded) or is_url(folded),
     )
 
@@ -289,6 +298,8 @@ def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
 
 
 def _read_amount(value: Any) -> Amount | None:
+    if isinstance(value, bool):
+        return None
     if isinstance(value, str):
         return parse_amount(value)
     if not isinstance(value, int | float):

@@ -41,11 +41,12 @@ def system_notes(
             f"{outcomes.nulls} replies have nulls where the schema allows none. Each counts as a "
             "field left out; in the strict reading (schema_validity_literal) they are invalid."
         )
-    n_ambiguous = int(system_rows.integers[:, INTEGER_COLUMNS.index("ambiguous_dates")].sum())
+    n_ambiguous = int(system_rows.integers[:, INTEGER_COLUMNS.index("ambiguous_values")].sum())
     if n_ambiguous:
         yield (
-            f"{n_ambiguous} wrong fields have a date such as 01/02/2024 that is right in one order "
-            "of day and month. The order is not guessed: set metrics.field_matching.date_order."
+            f"{n_ambiguous} wrong fields would be right in another reading: a date such as "
+            "01/02/2024, or an amount such as 1.234, 5 mil or kr 50. Nothing is guessed; the order "
+            "of day and month can be set by metrics.field_matching.date_order."
         )
     n_without_score = outcomes.scored - metrics["extraction_quality_score"].n
     if n_without_score:

@@ -34,7 +34,7 @@ ERROR = OUTCOMES.index("error")
 
 INTEGER_COLUMNS = (
     *("sample", "repeat", "outcome", "match", "timed_out", "retries", "bounded", "unchecked"),
-    *("match_literal", "valid_literal", "nulls", "ambiguous_dates"),
+    *("match_literal", "valid_literal", "nulls", "ambiguous_values"),
     *("domain", "language", "schema", "text_characters"),
     *TALLY_COLUMNS,
     *(f"hallucination_{number}" for number in (1, 2, 3, 4)),
@@ -130,7 +130,7 @@ class SystemRows:
                 score.exact_match_literal,
                 score.valid_literal,
                 min(score.nulls, _MAX_INT32),
-                min(score.ambiguous_dates, _MAX_INT32),
+                min(score.ambiguous_values, _MAX_INT32),
                 self.domains.setdefault(score.domain or UNNAMED, len(self.domains)),
                 self.languages.setdefault(score.language or UNNAMED, len(self.languages)),
                 self.complexities.setdefault(score.complexity, len(self.complexities)),

@@ -18,7 +18,7 @@ from eval.extraction.matchers.dates import MONTHS, parse_moment
 from eval.extraction.matchers.normalisation import fold_case, is_word_boundary
 from eval.extraction.matchers.quantities import MAX_QUANTITY_LENGTH, parse_plain_number
 from eval.extraction.verdicts.entries import Entry
-from kg.words.number_words import NUMBER_WORDS
+from kg.words.number_words import NUMBER_WORDS, SCALE_LETTERS, SCALE_READINGS
 
 MAX_TEXT_LENGTH: Final = 1_000_000
 """Number of characters of a text that are searched."""
@@ -31,14 +31,6 @@ _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
 # A number and the word after it, which may be a scale word, such as "3 million".
 # Bounded and begun only where a number begins, so that the time is linear in the text's length.
 _SCALED = re.compile(r"(?<!\d)(\d{1,60}(?:[.,]\d{1,60})?) ?([^\W\d]{1,20})(?![^\W\d])")
-_SCALES = {
-    **dict.fromkeys(["thousand", "tausend", "tsd", "mille", "mil", "k"], 1e3),
-    **dict.fromkeys(["million", "millions", "millionen", "mio", "millones", "m"], 1e6),
-    **dict.fromkeys(
-        ["billion", "billions", "bn", "milliarden", "mrd", "milliard", "milliards"], 1e9
-    ),
-}
-"""Words for thousands, millions and thousand millions in English, German, French and Spanish."""
 _DIGITS = re.compile(r"\d+")
 _SEPARATORS = re.compile(r"[.,'’ ]")
 _WORDS_BY_NUMBER = dict(enumerate(NUMBER_WORDS))
@@ -197,9 +189,11 @@ class TextIndex:
                 for text in _GROUPED.findall(self._text)
             }
             for text, word in set(_SCALED.findall(self._text)):
-                number = parse_plain_number(text[:MAX_QUANTITY_LENGTH]) if word in _SCALES else None
+                # Any reading of an ambiguous word will do: the value is not made up.
+                factors = SCALE_READINGS.get(word) or SCALE_LETTERS.get(word, ())
+                number = parse_plain_number(text[:MAX_QUANTITY_LENGTH]) if factors else None
                 if number is not None:
-                    numbers.add(round(number * _SCALES[word], 6))
+                    numbers.update(round(number * factor, 6) for factor in factors)
             self._large_numbers = frozenset(numbers)
         return self._large_numbers
 

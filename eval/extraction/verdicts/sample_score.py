@@ -170,7 +170,7 @@ class FieldMatch(msgspec.Struct, frozen=True):
     """Whether the values are also equal in the strict reading."""
     rule: str = ""
     """The rule by which they are the same, if the strict reading does not say so."""
-    ambiguous_date: bool = False
+    is_ambiguous: bool = False
     """Whether they could be the same date if the order of day and month were known."""
 
 
@@ -192,7 +192,7 @@ class SampleScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Number of nulls where the schema allows none, which count as fields left out."""
     rules: dict[str, int] = {}
     """Number of fields that are right by a rule only, by rule."""
-    ambiguous_dates: int = 0
+    ambiguous_values: int = 0
     """Number of wrong fields that could be right if the order of day and month were known."""
     field_confidences: dict[str, tuple[tuple[float, bool], ...]] = {}
     """Path of a field → the confidence of each decision on it, and whether the decision is right:

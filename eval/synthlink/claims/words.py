@@ -19,6 +19,7 @@ from eval.synthlink.claims.lexicon import (
 )
 from kg.base.plain_text import list_words
 from kg.words.number_words import NUMBER_WORDS
+from kg.words.number_words import PROSE_SCALES as _SCALES
 
 WordKind = Literal["content", "name", "number", "light", "negation", "hedge"]
 
@@ -29,10 +30,6 @@ _TOKEN = re.compile(
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
 _CONTRACTION = re.compile(r"(?<=[^\W\d_])n['’]t\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s\b", re.IGNORECASE)
-_SCALES: Final = {
-    "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9,
-    "hundert": 1e2, "tausend": 1e3, "millionen": 1e6, "milliarde": 1e9, "milliarden": 1e9,
-}  # fmt: skip
 _TENS: Final = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _GERMAN_NUMBERS: Final = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
 _VALUES: Final = {

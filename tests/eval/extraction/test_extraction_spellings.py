@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from extraction_spellings import HARMLESS, TEN_HARMLESS, TEXTS, WRONG, Case
+from extraction_spellings import AMBIGUOUS, HARMLESS, TEN_HARMLESS, TEXTS, WRONG, Case
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -77,6 +77,19 @@ def test_similar_but_different_value_is_wrong(case: Case) -> None:
         assert not score.exact_match
         assert score.tally.right == score.tally.strict == score.tally.exact == 1  # the other field
         assert score.errors
+
+
+@pytest.mark.parametrize("case", AMBIGUOUS, ids=str)
+def test_amount_with_two_readings_is_wrong_and_counted(case: Case) -> None:
+    for one in (case, swap(case)):
+        score = score_case(one)
+        assert score.tally.right == 1  # the other field
+        assert score.ambiguous_values == 1
+
+
+def test_wrong_amounts_are_not_called_ambiguous() -> None:
+    ambiguous = [case.predicted for case in WRONG if score_case(case).ambiguous_values]
+    assert ambiguous == ["1.200", "kr 12 345", "12345kwh"]
 
 
 def test_tables_are_as_large_as_they_claim() -> None:
@@ -152,10 +165,10 @@ def test_ambiguous_dates_are_stated_and_not_guessed() -> None:
     for predicted in ("01/02/2024", "02/01/2024"):
         field = score_field("2024-02-01", predicted, type="string")
         assert field.category != "exact"
-        assert field.ambiguous_date
-    assert score_case(Case("2024-02-01", "01/02/2024", {})).ambiguous_dates == 1
+        assert field.is_ambiguous
+    assert score_case(Case("2024-02-01", "01/02/2024", {})).ambiguous_values == 1
     # No order makes these right.
-    assert not score_field("2024-02-01", "01/03/2024", type="string").ambiguous_date
+    assert not score_field("2024-02-01", "01/03/2024", type="string").is_ambiguous
     day_first, month_first = Matching(date_order="day_first"), Matching(date_order="month_first")
     assert score_field("2024-02-01", "01/02/2024", day_first).category == "exact"
     assert score_field("2024-02-01", "01/02/2024", month_first).category != "exact"

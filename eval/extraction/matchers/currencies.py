@@ -1,0 +1,63 @@
+"""Names, symbols and codes of currencies."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kg.base.plain_text import list_words
+
+CURRENCY_SYMBOLS: Final = "$€£¥₹₩₽₺₪₴₫₱₦฿"
+_CODES: Final = frozenset(
+    list_words(
+        "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN "
+        "BWP BYN BZD CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD "
+        "FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY "
+        "KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP "
+        "MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR "
+        "RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SYP SZL THB TJS TMT TND "
+        "TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW "
+    )
+)
+"""Codes of ISO 4217. In lower case they are read only where they are no words ("all", "top")."""
+_WORDS: Final = {
+    **dict.fromkeys(["$", "us$", "dollar", "dollars", "dólares"], "USD"),
+    **dict.fromkeys(["€", "euro", "euros", "евро"], "EUR"),
+    **dict.fromkeys(["£"], "GBP"),
+    **dict.fromkeys(["¥", "yen", "円", "日元"], "JPY"),
+    **dict.fromkeys(["元", "rmb", "cn¥", "yuan"], "CNY"),
+    **dict.fromkeys(["₹", "rs", "rupees", "rupee"], "INR"),
+    **dict.fromkeys(["fr", "sfr", "franken"], "CHF"),
+    **dict.fromkeys(["a$", "au$"], "AUD"),
+    **dict.fromkeys(["c$", "ca$"], "CAD"),
+    **{"nz$": "NZD", "hk$": "HKD", "s$": "SGD", "nt$": "TWD", "mx$": "MXN"},
+    **dict.fromkeys(["r$", "reais"], "BRL"),
+    **dict.fromkeys(["₩", "원"], "KRW"),
+    **dict.fromkeys(["₽", "руб", "рублей", "рубля", "рубль"], "RUB"),
+    **{"₺": "TRY", "₪": "ILS", "₴": "UAH", "₫": "VND", "₱": "PHP", "₦": "NGN", "฿": "THB"},
+    **dict.fromkeys(["zł", "złotych", "złote"], "PLN"),
+    **{"kč": "CZK", "lei": "RON", "лв": "BGN"},
+    **dict.fromkeys(["kr", "kroner", "kronor"], "kr"),
+    **{
+        code.lower(): code
+        for code in (
+            *("USD", "EUR", "GBP", "JPY", "INR", "CHF", "AUD", "CAD", "NZD", "HKD", "SGD", "BRL"),
+            *("KRW", "RUB", "TRY", "ILS", "PLN", "CNY", "SEK", "NOK", "DKK", "MXN", "ZAR", "CZK"),
+            *("HUF", "THB"),
+        )
+    },
+}
+"""Currency code by symbol, name or code, in lower case. "$" is the US dollar and "¥" the yen; "kr"
+is a currency of its own."""
+OPEN_SYMBOLS: Final = {
+    "$": ("USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN"),
+    "¥": ("JPY", "CNY"),
+    "kr": ("SEK", "NOK", "DKK", "ISK"),
+}
+"""Symbols that other countries use too. A field that differs only in this is wrong, and counted as
+ambiguous."""
+
+
+def find_currency(text: str) -> str:
+    """Returns the currency that a word or symbol stands for, or an empty string."""
+    word = text.rstrip(".")
+    return _WORDS.get(word.lower()) or (word if word in _CODES else "")
