@@ -25,6 +25,7 @@ from eval.extraction.schemas.schema_validator import Violation
 from eval.extraction.schemas.violations import group_violations
 from eval.extraction.settings import DEFAULT_MATCHING, Matching
 from eval.extraction.verdicts.alignment import Alignment, align_values
+from eval.extraction.verdicts.alternatives import read_alternatives
 from eval.extraction.verdicts.field_confidence import assign_confidences
 from eval.extraction.verdicts.field_judge import FieldJudge
 from eval.extraction.verdicts.hallucination import count_found_values
@@ -45,7 +46,6 @@ from eval.extraction.verdicts.validity import (
     Validity,
     judge_validity,
 )
-from eval.extraction.verdicts.value_kinds import read_alternatives
 
 __all__ = [
     "CATEGORIES",

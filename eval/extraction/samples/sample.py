@@ -51,7 +51,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """May be shared with other samples that have the same schema; must not be modified."""
     expected: Any
     """The expected output: a valid instance of ``schema``, except that properties may be null, and
-    that ``{"$any": [...]}`` may list several right values of a field."""
+    that ``{"$any": [...]}`` may list several right values of a place."""
     domain: str = ""
     language: str = "en"
     meta: dict[str, Any] = {}
@@ -180,7 +180,8 @@ def _choose_alternatives(value: Any, key: str, depth: int = 0) -> Any:
     """Returns the expected output with the first of several right values in their place.
 
     Raises:
-        RowError: alternatives are not a list of values of one field.
+        RowError: alternatives are no list, one is empty, or they differ in their number of fields,
+            so that the number of expected fields would depend on the reply.
     """
     if depth > MAX_VALUE_DEPTH:
         return value
@@ -191,19 +192,28 @@ def _choose_alternatives(value: Any, key: str, depth: int = 0) -> Any:
     if ALTERNATIVES not in value:
         return {name: _choose_alternatives(part, key, depth + 1) for name, part in value.items()}
     alternatives = value[ALTERNATIVES]
-    is_usable = len(value) == 1 and isinstance(alternatives, list) and alternatives
-    if not is_usable or any(isinstance(one, dict) or not _is_field(one) for one in alternatives):
+    if len(value) > 1 or not isinstance(alternatives, list) or not alternatives:
         raise RowError(
-            f"its {key} has {ALTERNATIVES!r} with something else than a list of values of one field"
+            f"its {key} has {ALTERNATIVES!r} with something else than a list of values, or with "
+            "another key beside it"
         )
-    return alternatives[0]
+    chosen = [_choose_alternatives(one, key, depth + 1) for one in alternatives]
+    counts = {_count_fields(one) for one in chosen}
+    if 0 in counts or len(counts) > 1:
+        raise RowError(
+            f"its {key} has {ALTERNATIVES!r} with a value that is empty, or with values that have "
+            "different numbers of fields"
+        )
+    return chosen[0]
 
 
-def _is_field(value: Any) -> bool:
-    """Returns whether a value is a scalar or a filled array of scalars."""
-    if isinstance(value, list):
-        return bool(value) and not any(isinstance(one, dict | list) for one in value)
-    return value not in (None, "")
+def _count_fields(value: Any) -> int:
+    """Counts the scalars and arrays of scalars of a value; empty ones do not count."""
+    if isinstance(value, dict):
+        return sum(map(_count_fields, value.values()))
+    if isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        return sum(map(_count_fields, value))
+    return int(value not in (None, "", []))
 
 
 def _parse_json_text(text: str, name: str) -> Any:

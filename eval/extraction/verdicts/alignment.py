@@ -15,12 +15,13 @@ from collections import defaultdict, deque
 from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.lists import find_best_assignment
-from eval.extraction.matchers.match_result import EQUAL, MatchResult
+from eval.extraction.matchers.match_result import EQUAL
 from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.rules import fold_value
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.alternatives import Alternatives, choose_elements
 from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
 from eval.extraction.verdicts.value_kinds import (
     EMPTY,
@@ -28,9 +29,7 @@ from eval.extraction.verdicts.value_kinds import (
     SCALAR,
     SCALAR_ARRAY,
     SCALAR_TYPES,
-    Alternatives,
     ValueKinds,
-    choose_first,
     has_content,
 )
 
@@ -113,6 +112,8 @@ class _Aligner:
         """
         if node.ignored:
             return
+        if isinstance(expected, Alternatives):
+            expected = self._choose_alternative(node, expected, predicted, owner)
         find_kind = self.kinds.find_kind
         expected_kind, predicted_kind = find_kind(expected, node), find_kind(predicted, node)
         if expected_kind == EMPTY or predicted_kind == EMPTY:
@@ -123,17 +124,16 @@ class _Aligner:
             SCALAR,
             SCALAR_ARRAY,
         ):
-            if isinstance(expected, Alternatives):
-                expected, match = self._choose_alternative(node, expected, predicted)
-            else:
-                match = compare_values(node, expected, predicted, self.matching)
+            if isinstance(expected, list) and any(isinstance(x, Alternatives) for x in expected):
+                expected = self._choose_elements(node, expected, predicted)
+            match = compare_values(node, expected, predicted, self.matching)
             entries.append(Entry(node, expected, predicted, match, owner=owner))
         elif expected_kind == predicted_kind == OBJECT:
             self._align_objects(node, expected, predicted, entries)
         elif expected_kind == predicted_kind:
             self._align_object_arrays(node, expected, predicted, entries, owner)
         else:
-            expected_type = get_json_type(choose_first(expected))
+            expected_type = get_json_type(expected)
             mismatch = Mismatch(expected_type, get_json_type(predicted))
             entries += (
                 Entry(leaf, value, None, None, mismatch)
@@ -145,13 +145,38 @@ class _Aligner:
             )
 
     def _choose_alternative(
-        self, node: SchemaNode, alternatives: Alternatives, predicted: Any
-    ) -> tuple[Any, MatchResult]:
-        """Returns the right value that is nearest to the predicted one, and how they compare."""
-        results = [
-            (value, compare_values(node, value, predicted, self.matching)) for value in alternatives
-        ]
-        return max(results, key=lambda pair: pair[1][:2])
+        self, node: SchemaNode, alternatives: Alternatives, predicted: Any, owner: int
+    ) -> Any:
+        """Returns the right value that is nearest to the predicted one; the first, if none is."""
+        if self.kinds.find_kind(predicted, node) == EMPTY:
+            return alternatives[0]
+        state = self.in_order, self.literal, self.left_out
+        ratings: list[tuple[int, float, int]] = []
+        for value in alternatives:
+            if self.comparisons_left <= 0:
+                self.bounded = True
+                break
+            self.left_out = []
+            fields: list[Entry] = []
+            self.align_pair(node, value, predicted, fields, owner)
+            self.comparisons_left -= max(len(fields), 1)
+            matches = [field.match for field in fields if field.match is not None]
+            n_right, score = sum(match[0] for match in matches), sum(match[1] for match in matches)
+            ratings.append((n_right, score, len(matches) - len(fields)))
+        self.in_order, self.literal, self.left_out = state
+        best = max(range(len(ratings)), key=ratings.__getitem__, default=0)
+        return alternatives[best]
+
+    def _choose_elements(self, node: SchemaNode, expected: list[Any], predicted: Any) -> list[Any]:
+        """Returns an array of scalars with each of its alternatives decided."""
+        given = predicted if isinstance(predicted, list) else []
+        n_values = sum(len(x) if isinstance(x, Alternatives) else 1 for x in expected)
+        n_comparisons = n_values * len(given)
+        if n_comparisons > self.comparisons_left:
+            self.bounded, given = True, []
+        else:
+            self.comparisons_left -= n_comparisons
+        return choose_elements(node.get_element(), expected, given, self.matching)
 
     def _align_one_sided(
         self,

@@ -23,8 +23,8 @@ from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode, Schema
 from eval.extraction.schemas.schema_validator import Violation
 from eval.extraction.schemas.violations import MAX_LISTED_VIOLATIONS
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.alternatives import choose_everywhere, choose_first
 from eval.extraction.verdicts.entries import Entry
-from eval.extraction.verdicts.value_kinds import choose_everywhere, choose_first
 
 MAX_SCHEMA_ERRORS: Final = 20
 """Maximum number of schema errors that are stored per sample one by one."""
@@ -154,7 +154,8 @@ class _TolerantReader:
                 self.is_changed = True
                 return self._accepted[place]
         if isinstance(value, list):
-            elements = [one for part in expected if isinstance(part, list) for one in part]
+            parts = map(choose_first, expected)
+            elements = [one for part in parts if isinstance(part, list) for one in part]
             return [self.read(node.get_element(), element, elements) for element in value]
         return value
 

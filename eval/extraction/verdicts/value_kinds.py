@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from typing import Any, Final
 
 from eval.extraction.matchers.rules import is_absent
-from eval.extraction.matchers.schema_nodes import ALTERNATIVES, MAX_LEVELS, SchemaNode
-from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH
+from eval.extraction.matchers.schema_nodes import MAX_LEVELS, SchemaNode
 from eval.extraction.settings import Matching
+from eval.extraction.verdicts.alternatives import choose_everywhere, choose_first
 
 SCALAR_TYPES: Final = frozenset({str, int, float, bool})
 
@@ -39,7 +38,7 @@ class ValueKinds:
                 return EMPTY
             if node.level >= MAX_LEVELS:
                 return SCALAR
-            has_nested = any(isinstance(element, dict | list) for element in value)
+            has_nested = any(isinstance(choose_first(one), dict | list) for one in value)
             if has_nested:
                 return NESTED_ARRAY
             is_empty = self._drops_empty and all(
@@ -84,6 +83,7 @@ class ValueKinds:
         """
         if node.ignored:
             return
+        value = choose_first(value)
         kind = self.find_kind(value, node)
         if kind == OBJECT:
             for key, child in node.members:
@@ -95,59 +95,7 @@ class ValueKinds:
             for element in value:
                 yield from self.iter_leaves(node.get_element(), element, owner)
         elif kind != EMPTY:
-            yield node, choose_first(value), owner
-
-
-class Alternatives(tuple[Any, ...]):
-    """Several right values of one field.
-
-    No parsed JSON is of this class, so a reply that has the notation for alternatives is an object.
-    """
-
-    __slots__ = ()
-
-
-def read_alternatives(value: Any, depth: int = 0) -> Any:
-    """Returns an expected output with its alternatives read; it is the same object if none has any.
-
-    Anything else than a list of at least one value is an object as any other.
-    """
-    if depth > MAX_VALUE_DEPTH:
-        return value
-    if isinstance(value, list):
-        elements = [
-            read_alternatives(one, depth + 1) if isinstance(one, dict | list) else one
-            for one in value
-        ]
-        return elements if any(map(operator.is_not, elements, value)) else value
-    if not isinstance(value, dict):
-        return value
-    listed = value.get(ALTERNATIVES)
-    if len(value) == 1 and isinstance(listed, list) and listed:
-        return Alternatives(listed)
-    changed = {}
-    for key, part in value.items():
-        if isinstance(part, dict | list):
-            read = read_alternatives(part, depth + 1)
-            if read is not part:
-                changed[key] = read
-    return {**value, **changed} if changed else value
-
-
-def choose_everywhere(value: Any, depth: int = 0) -> Any:
-    """Returns an expected output with the first of several right values in their place."""
-    if depth > MAX_VALUE_DEPTH:
-        return value
-    if isinstance(value, list):
-        return [choose_everywhere(element, depth + 1) for element in value]
-    if isinstance(value, dict):
-        return {key: choose_everywhere(part, depth + 1) for key, part in value.items()}
-    return choose_first(value)
-
-
-def choose_first(value: Any) -> Any:
-    """Returns the first of several right values; any other value as it is."""
-    return value[0] if isinstance(value, Alternatives) else value
+            yield node, choose_everywhere(value), owner
 
 
 def has_content(value: Any) -> bool:

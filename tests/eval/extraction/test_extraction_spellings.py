@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+import json
 import re
 import sys
 import time
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 
 from eval.extraction.matchers.identifiers import is_email
 from eval.extraction.matchers.rules import load_judge
-from eval.extraction.samples.sample import Sample
+from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from eval.extraction.scorer import FieldMatch, SampleScore, score_sample
 from eval.extraction.settings import ALL_RULES, DEFAULT_MATCHING, DEFAULT_RULES, Matching
 from eval.extraction.verdicts.hallucination import TextIndex
@@ -347,6 +349,85 @@ def test_any_of_several_right_values_counts() -> None:
     assert not score_sample(sample, {"f": "Jane Smith"}).score.exact_match
     missed = score_sample(sample, {}).score.tally
     assert (missed.expected, missed.missed) == (1, 1)
+
+
+TEXT = {"type": "string"}
+PLACE = {"type": "object", "properties": {"city": TEXT, "street": TEXT}}
+NESTED = {
+    "type": "object",
+    "properties": {
+        "tags": {"type": "array", "items": TEXT},
+        "place": PLACE,
+        "places": {"type": "array", "items": PLACE},
+        "grid": {"type": "array", "items": {"type": "array", "items": TEXT}},
+        "deep": {"type": "object", "properties": {"rows": {"type": "array", "items": PLACE}}},
+    },
+}
+
+
+def list_choices(value: Any) -> list[Any]:
+    """Lists every output in which each place has one of its values: the definition of ``$any``."""
+    if isinstance(value, list):
+        return [list(one) for one in itertools.product(*map(list_choices, value))]
+    if not isinstance(value, dict):
+        return [value]
+    if "$any" in value:
+        return [choice for one in value["$any"] for choice in list_choices(one)]
+    parts = itertools.product(*map(list_choices, value.values()))
+    return [dict(zip(value, one, strict=True)) for one in parts]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        {"tags": [{"$any": ["NYC", "New York"]}, {"$any": ["New York", "NY state"]}, "LA"]},
+        {"tags": {"$any": [["a", "b"], ["a", "c", "d"], [{"$any": ["e", "f"]}]]}},
+        {"place": {"$any": [{"city": "Rome", "street": "A"}, {"city": "Roma", "street": "Via A"}]}},
+        {"place": {"city": {"$any": ["Rome", {"$any": ["Roma", "Rom"]}]}, "street": "A"}},
+        {
+            "places": [
+                {"$any": [{"city": "Rome"}, {"city": "Roma"}]},
+                {"city": {"$any": ["Köln", "Cologne"]}, "street": "B"},
+                {"city": "Oslo"},
+            ]
+        },
+        {"places": {"$any": [[{"city": "A"}, {"city": "B"}], [{"city": "C", "street": "D"}]]}},
+        {"grid": [[{"$any": ["a", "b"]}, "c"], {"$any": [["d"], ["e"]]}]},
+        {"deep": {"$any": [{"rows": [{"city": {"$any": ["A", "B"]}}]}, {"rows": [{"city": "C"}]}]}},
+        {"$any": [{"tags": ["a"]}, {"place": {"city": "Rome"}}]},
+    ],
+    ids=str,
+)
+def test_any_of_several_right_values_counts_in_nested_places(expected: Any) -> None:
+    row = {"text": "t", "schema": NESTED, "expected_output": expected}
+    sample = sample_from_row(row, "1")
+    choices = list_choices(expected)
+    assert len(choices) > 1
+    counts = set()
+    for choice in choices:
+        score = score_sample(sample, choice).score
+        assert score.exact_match, choice
+        assert score.tally.right == score.tally.expected == score.tally.predicted
+        # One more element, or one value changed, is never right.
+        text = json.dumps(choice, ensure_ascii=False)
+        wrong = json.loads(re.sub(r'"([^"]+)"(?=[\]},])', '"another value"', text, count=1))
+        assert not score_sample(sample, wrong).score.exact_match
+        counts |= {score.tally.expected, score_sample(sample, wrong).score.tally.expected}
+    counts |= {score_sample(sample, {}).score.tally.expected}
+    assert len(counts) == 1  # the number of expected fields does not depend on the reply
+
+
+def test_alternatives_with_different_numbers_of_fields_are_refused() -> None:
+    expected = {"place": {"$any": [{"city": "Rome"}, {"city": "Rome", "street": "A"}]}}
+    with pytest.raises(RowError, match="different numbers of fields"):
+        sample_from_row({"text": "t", "schema": NESTED, "expected_output": expected}, "1")
+
+
+def test_many_alternatives_are_bounded() -> None:
+    places = {"$any": [{"city": str(number)} for number in range(3_000)]}
+    sample = Sample(id="s", text="", schema=NESTED, expected={"places": [places] * 60})
+    reply = {"places": [{"city": "x"}] * 60}
+    assert score_sample(sample, reply).score.bounded
 
 
 @pytest.mark.parametrize(
