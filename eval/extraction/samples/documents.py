@@ -22,6 +22,8 @@ MAX_FILES: Final = 100_000
 MAX_FOLDER_DEPTH: Final = 8
 MAX_DOCUMENT_BYTES: Final = 64 * 2**20
 TEXT_ENDINGS: Final = (".txt", ".md")
+_ARTIFACTS: Final = (".images", ".parse", ".screenshots")
+"""Endings of folders in which parsers leave what belongs to one document, also results."""
 
 _MARKERS = re.compile(
     r"(?:[._-](?:gold|golden|schema|test|result|label|labels|expected|prediction|pred|output))+$",
@@ -53,7 +55,9 @@ def list_files(folder: Path) -> list[Path]:
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(".") and len(path.parts) - base < MAX_FOLDER_DEPTH
+            if not name.startswith(".")
+            and not name.endswith(_ARTIFACTS)
+            and len(path.parts) - base < MAX_FOLDER_DEPTH
         )
         visible = (path / name for name in sorted(names) if not name.startswith("."))
         files += [file for file in visible if file.is_file()]

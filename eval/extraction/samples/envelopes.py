@@ -32,7 +32,7 @@ FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
 MAX_QUOTES: Final = 10_000
 MAX_QUOTE_CHARACTERS: Final = 10_000
 
-_ERROR_KEYS = ("error", "error_message", "failure", "exception")
+_ERROR_KEYS = ("error", "__error__", "error_message", "failure", "exception")
 _FAILED_STATUSES = ("error", "failed", "failure", "timeout", "timed_out", "cancelled")
 _MAX_LEVELS = 4
 
@@ -77,7 +77,30 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
                 return Record(current, ".".join(keys), quotes=tuple(quotes))
     if isinstance(current, dict) and not keys:
         return Record(value)
+    if keys and isinstance(current, list) and _are_pages(current, declared):
+        keys[-1] += "[]"
+        current = _join_pages(current)
     return Record(current, ".".join(keys), quotes=tuple(quotes[:MAX_QUOTES]))
+
+
+def _are_pages(values: list[Any], declared: Collection[str]) -> bool:
+    """Returns whether a list has an extraction of each page where the schema asks for one."""
+    return bool(values) and all(
+        isinstance(page, dict) and any(key in declared for key in page) for page in values
+    )
+
+
+def _join_pages(pages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Joins the extractions of pages as ExtractBench does: all lists, the first of other values."""
+    joined: dict[str, Any] = {}
+    for page in pages:
+        for key, value in page.items():
+            known = joined.get(key)
+            if isinstance(known, list) and isinstance(value, list):
+                joined[key] = [*known, *value]
+            elif known in (None, "", [], {}):
+                joined[key] = value
+    return joined
 
 
 def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:

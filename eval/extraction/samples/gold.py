@@ -22,7 +22,7 @@ from eval.extraction.samples.loader import (
 )
 from eval.extraction.samples.row_files import Row, iter_file_rows
 from eval.extraction.schemas.schema_wrappers import unwrap_schema
-from kg.base.errors import RecordError, SchemaError
+from kg.base.errors import MissingFileError, RecordError, SchemaError
 from kg.base.files import require_file
 
 _HINT = "See docs/reference/extraction.md for the layouts of gold."
@@ -74,7 +74,17 @@ def _iter_rows(
     path: Path, schema: Any, predictions: Collection[Path], notes: list[str]
 ) -> Iterator[tuple[str, Iterator[Row]]]:
     if path.is_dir():
-        yield from read_gold_folder(path, schema, predictions, notes)
+        try:
+            yield from read_gold_folder(path, schema, predictions, notes)
+        except MissingFileError as error:
+            inside = [one for one in predictions if one.resolve().is_relative_to(path.resolve())]
+            if not inside:
+                raise
+            raise MissingFileError(
+                "the folder has no gold beside the predictions",
+                where=str(path),
+                hint="To score gold against itself, give --gold and --predictions the same path.",
+            ) from error
         return
     if path.suffix.lower() == ".json":
         document = read_document(path)
@@ -83,10 +93,12 @@ def _iter_rows(
             row = value if is_case(value) else {"id": path.stem, "expected_output": value}
             yield "", iter([complete_row(Row(1, row), path.parent, schema)])
             return
+    # omni-extract-bench has further manifests in a folder of the data set.
+    folder = path.parent.parent if path.resolve().parent.name == "manifests" else path.parent
     yield (
         "",
         (
-            row if row.values is None else complete_row(row, path.parent, schema)
+            row if row.values is None else complete_row(row, folder, schema)
             for row in iter_file_rows(path)
         ),
     )

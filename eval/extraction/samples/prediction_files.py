@@ -110,7 +110,8 @@ class SampleNames:
 def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
     """Replaces a folder of several systems that has no name by ``NAME=FOLDER`` of each.
 
-    It has one folder per system if documents of the same name are in several of its subfolders.
+    It has one folder per system if documents of the same name are in several of its subfolders, or,
+    if there is only one sample, a file per system.
     """
     expanded: list[str] = []
     for text in texts:
@@ -127,6 +128,10 @@ def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
                 continue
             systems[parts[0]].add(id_)
             counts[id_] += 1
+        if names.only_id is not None and not systems and not _has_prediction(path, names):
+            # One document, and a file per system.
+            expanded += [f"{file.stem}={file}" for file in sorted(path.glob("*.json"))] or [text]
+            continue
         found = [name for name, ids in systems.items() if ids]
         if len(found) > 1 and max(counts.values(), default=0) > 1:
             expanded += [f"{name}={path / name}" for name in found]
@@ -173,6 +178,20 @@ def _find_id(file: Path, folder: Path, names: SampleNames) -> str | None:
     return next((id_ for id_ in found if id_ is not None), None)
 
 
+def _is_companion(file: Path, names: SampleNames) -> bool:
+    """Returns whether a file is about a prediction or a run: "a.raw.json", "_errors.json"."""
+    stem = file.stem
+    while "." in stem:
+        stem = stem.rpartition(".")[0]
+        if stem in names:
+            return True
+    return stem.startswith("_")
+
+
+def _has_prediction(folder: Path, names: SampleNames) -> bool:
+    return any(_find_id(file, folder, names) is not None for file in list_files(folder))
+
+
 def _read_folder(file: PredictionFile, names: SampleNames) -> Predictions:
     folder = file.path
     groups: dict[Path, dict[str, Path]] = defaultdict(dict)
@@ -182,7 +201,8 @@ def _read_folder(file: PredictionFile, names: SampleNames) -> Predictions:
             continue
         id_ = _find_id(path, folder, names)
         if id_ is None:
-            unknown[path.parent].append(strip_markers(path))
+            if not _is_companion(path, names):
+                unknown[path.parent].append(strip_markers(path))
         elif id_ in groups[path.parent]:
             raise RecordError(
                 f"two files are predictions on {clean_text(id_, 60)!r}: "
