@@ -64,11 +64,11 @@ def main(
     from eval.extraction.own_extractors.scored_folder import ScoredRunInfo, write_scored_run
     from eval.extraction.samples.gold import load_gold
     from eval.extraction.samples.prediction_files import (
-        SampleNames,
         describe_system,
         expand_folders,
         read_system,
     )
+    from eval.extraction.samples.sample_names import SampleNames
     from eval.extraction.summary import render_metrics
     from eval.extraction.view import read_extraction
     from eval.harness.failed_rows import REPLACE_HINT, format_counts, report_failed_run

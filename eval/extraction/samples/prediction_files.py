@@ -17,8 +17,8 @@ import msgspec
 
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
 from eval.extraction.samples.envelopes import VALUE_KEYS, open_record
-from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
-from eval.extraction.samples.sample import ID_KEYS, MARKS, Sample
+from eval.extraction.samples.sample import ID_KEYS
+from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.verdicts.quotes import QUOTES
 from eval.extraction.view import read_extraction
 from eval.harness.predictions.reader import (
@@ -35,7 +35,6 @@ from eval.harness.predictions.rows import (
     read_header,
 )
 from eval.harness.reply import Reply
-from eval.model.replies.schema_form import asks_for_array
 from kg.base.errors import DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import require_file, sha256_bytes, sha256_file
 from kg.base.plain_text import clean_text, format_count, join_list
@@ -47,6 +46,9 @@ MAX_PREDICTION_BYTES: Final = 8 * 2**20
 """Maximum size of a file with one prediction; a larger one is an unreadable reply."""
 
 _MAX_SHOWN = 5
+_ROW_ENDINGS: Final = (".jsonl", ".ndjson", ".csv", ".tsv", WORKBOOK_ENDING)
+FAILED_REQUEST: Final = "Need Retry"
+"""What the scripts of DeepJSONEval write as the output of a request that failed."""
 
 
 class PredictedSystem(msgspec.Struct, frozen=True):
@@ -57,61 +59,11 @@ class PredictedSystem(msgspec.Struct, frozen=True):
     """What a reader must know about them, one clause each."""
 
 
-class SampleNames:
-    """The names under which predictions may refer to samples.
-
-    Args:
-        samples: the samples.
-        is_limited: whether these are only the first samples of the data set.
-    """
-
-    def __init__(self, samples: Sequence[Sample], *, is_limited: bool = False) -> None:
-        self.n_samples: Final = len(samples)
-        self.is_limited: Final = is_limited
-        self._ids = {sample.id: sample.id for sample in samples}
-        others: dict[str, set[str]] = defaultdict(set)
-        for sample in samples:
-            others[strip_markers(Path(f"{sample.id}.json"))].add(sample.id)
-            for key in DOCUMENT_PATH_KEYS:
-                value = sample.meta.get(key)
-                if isinstance(value, str) and value:
-                    path = Path(value)
-                    for name in (path.stem, path.name, value, f"{path.parent.name}/{path.stem}"):
-                        others[name].add(sample.id)
-        self._others = {name: min(ids) for name, ids in others.items() if len(ids) == 1}
-        self._declared = {
-            sample.id: list_declared_keys(
-                None if "schema" in sample.meta.get(MARKS, {}) else sample.schema, sample.expected
-            )
-            for sample in samples
-        }
-        self._array_roots = {sample.id for sample in samples if asks_for_array(sample.schema)}
-        self.only_id: Final = samples[0].id if len(samples) == 1 else None
-        self.rows_are_numbered: Final = all(
-            sample.id == str(number) for number, sample in enumerate(samples, start=1)
-        )
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._ids or name in self._others
-
-    def get_id(self, name: str) -> str | None:
-        """Returns the id of the sample that a name means, or ``None``."""
-        return self._ids.get(name) or self._others.get(name)
-
-    def get_declared_keys(self, id_: str) -> frozenset[str]:
-        """Returns the keys that an extraction from a sample may have at the top."""
-        return self._declared[id_]
-
-    def read_value(self, id_: str | None, value: Any) -> Reply:
-        """Reads the extraction from a sample as its schema asks for it."""
-        return read_extraction(value, array_root=id_ in self._array_roots)
-
-
 def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
     """Replaces a folder of several systems that has no name by ``NAME=FOLDER`` of each.
 
-    It has one folder per system if documents of the same name are in several of its subfolders, or,
-    if there is only one sample, a file per system.
+    It has one folder per system if documents of the same name are in several of its subfolders. If
+    none of its files is named like a document, each is a system's.
     """
     expanded: list[str] = []
     for text in texts:
@@ -128,9 +80,11 @@ def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
                 continue
             systems[parts[0]].add(id_)
             counts[id_] += 1
-        if names.only_id is not None and not systems and not _has_prediction(path, names):
-            # One document, and a file per system.
-            expanded += [f"{file.stem}={file}" for file in sorted(path.glob("*.json"))] or [text]
+        if not systems and not _has_prediction(path, names):
+            # A file per system, of rows or, if there is only one document, with its extraction.
+            endings = (*_ROW_ENDINGS, ".json") if names.only_id else _ROW_ENDINGS
+            files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in endings]
+            expanded += [f"{file.stem}={file}" for file in files] or [text]
             continue
         found = [name for name, ids in systems.items() if ids]
         if len(found) > 1 and max(counts.values(), default=0) > 1:
@@ -280,7 +234,10 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
     id_field = mapped.name_field("id")
 
     def read_value(row: dict[str, Any]) -> Reply:
-        return names.read_value(names.get_id(str(row.get(id_field))), row[form.value])
+        value = row[form.value]
+        if value == FAILED_REQUEST:
+            return Reply(id="", system="", status="error", problem="the request failed")
+        return names.read_value(names.get_id(str(row.get(id_field))), value)
 
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     rows = chain(() if first is None else (first,), rows)

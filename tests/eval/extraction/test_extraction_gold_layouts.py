@@ -219,13 +219,12 @@ def test_workbooks_and_lines_of_deepjsoneval_are_read(tmp_path: Path) -> None:
     lines = "".join(json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in rows)
     (tmp_path / "set.jsonl").write_text(lines)
     outputs = ["```json\n" + json.dumps(GOLD["a1"]) + "\n```", "Need Retry"]
+    # The scripts of the benchmark write with pandas, whose index is a first column without a name.
+    columns = [None, *header, "model_output", "prompt_tokens", "completion_tokens"]
+    numbered = list(zip(rows, outputs, strict=True))
     for name, sheet in (
         ("set", [header, *rows]),
-        (
-            "model",
-            [[*header, "model_output"]]
-            + [[*row, output] for row, output in zip(rows, outputs, strict=True)],
-        ),
+        ("model", [columns, *([n, *row, out, 9, 5] for n, (row, out) in enumerate(numbered))]),
     ):
         workbook = openpyxl.Workbook()
         for row in sheet:
@@ -239,7 +238,96 @@ def test_workbooks_and_lines_of_deepjsoneval_are_read(tmp_path: Path) -> None:
         out = tmp_path / f"run-{name}"
         assert score(out, tmp_path / name, tmp_path / "model.xlsx").code == 0
         rows_written = (out / "rows.jsonl").read_text().splitlines()
-        assert [json.loads(line)["outcome"] for line in rows_written] == ["OK", "UNPARSABLE"]
+        # "Need Retry" is what its scripts write for a request that failed.
+        assert [json.loads(line)["outcome"] for line in rows_written] == ["OK", "ERROR"]
+    models = tmp_path / "models"
+    models.mkdir()
+    for name in ("gpt", "qwen"):
+        (models / f"{name}.xlsx").write_bytes((tmp_path / "model.xlsx").read_bytes())
+    scored = score(tmp_path / "both", tmp_path / "set.xlsx", models)
+    assert scored.code == 0
+    assert "gpt: 2 rows" in scored.out
+    assert "qwen: 2 rows" in scored.out
+
+
+def test_a_run_of_extract_bench_is_read_without_what_lies_beside_its_results(
+    tmp_path: Path,
+) -> None:
+    write_case = {"data_schema": SCHEMA}
+    for id_, gold in GOLD.items():
+        write_json(
+            tmp_path / "data" / "short" / f"{id_}.test.json",
+            {**write_case, "expected_output": gold, "_field_rules": {}},
+        )
+    run = tmp_path / "output" / "p"
+    # Its runner writes these beside each result; a parser may leave results of images.
+    for id_, gold in GOLD.items():
+        for ending in ("raw", "jobLogs", "error.raw"):
+            write_json(run / "short" / f"{id_}.{ending}.json", {"raw_output": {"name": "wrong"}})
+        images = run / "short" / f"{id_}.images"
+        write_json(images / f"{id_}.result.json", {"output": {"extracted_data": {}}})
+        pages = [{key: value} for key, value in gold.items()]  # one object per page
+        output = {"task_type": "extract", "extracted_data": pages, "field_citations": []}
+        write_json(run / "short" / f"{id_}.result.json", {"request": {}, "output": output})
+    for name in ("_summary", "_errors", "_metadata"):
+        write_json(run / f"{name}.json", [])
+    scored = score(tmp_path / "out", tmp_path / "data", f"p={run}")
+    assert scored.code == 0
+    assert "under 'output.extracted_data[]' of its record" in scored.out + scored.err
+    assert "are left out, because" not in scored.out + scored.err
+    assert set(read_scores(tmp_path / "out").values()) == {1.0}
+
+
+def test_a_failed_call_and_a_further_manifest_of_omni_extract_bench(tmp_path: Path) -> None:
+    rows = []
+    for id_, gold in GOLD.items():
+        write_json(tmp_path / "set" / "gold" / f"{id_}.json", gold)
+        row = {"doc_id": id_, "gt_path": f"gold/{id_}.json", "schema": json.dumps(SCHEMA)}
+        rows.append(json.dumps(row))
+    (tmp_path / "set" / "manifests").mkdir()
+    manifest = tmp_path / "set" / "manifests" / "sample.jsonl"
+    manifest.write_text("\n".join(rows))
+    run = tmp_path / "runs" / "vendor__mode"
+    first, second = GOLD
+    for folder in ("predictions", "records"):
+        write_json(run / folder / f"{second}.json", {"__error__": "HTTP 500"})
+    write_json(run / "predictions" / f"{first}.json", GOLD[first])
+    write_json(run / "records" / f"{first}.json", {"result": GOLD[first], "error": None})
+    scored = score(tmp_path / "out", manifest, f"v={run}")
+    assert scored.code == 0
+    lines = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    assert {row["id"]: row["outcome"] for row in map(json.loads, lines)} == {
+        first: "OK",
+        second: "ERROR",
+    }
+
+
+def test_a_folder_with_a_file_per_system_on_one_document(tmp_path: Path) -> None:
+    first = next(iter(GOLD.values()))
+    write_json(tmp_path / "gold.json", first)
+    write_json(tmp_path / "schema.json", SCHEMA)
+    for name, value in (("gemini-flash", first), ("gpt-5", {"name": "wrong"})):
+        write_json(tmp_path / "outputs" / f"{name}.json", value)
+    scored = score(
+        tmp_path / "out",
+        tmp_path / "gold.json",
+        tmp_path / "outputs",
+        more=("--schema", tmp_path / "schema.json"),
+    )
+    assert scored.code == 0
+    values = read_scores(tmp_path / "out")
+    assert values["gemini-flash"] == 1
+    assert values["gpt-5"] < 1
+
+
+def test_gold_that_is_only_among_the_predictions_is_no_gold(tmp_path: Path) -> None:
+    write_json(tmp_path / "set" / "schema.json", SCHEMA)
+    for id_, gold in GOLD.items():
+        write_json(tmp_path / "set" / "gold" / f"{id_}.json", gold)
+    refused = score(tmp_path / "out", tmp_path / "set", f"x={tmp_path / 'set' / 'gold'}")
+    assert "--gold and --predictions the same path" in refused.err
+    assert score(tmp_path / "out", tmp_path / "set", f"x={tmp_path / 'set'}").code == 0
+    assert set(read_scores(tmp_path / "out").values()) == {1.0}
 
 
 def test_gold_with_problems_is_kept_and_marked(tmp_path: Path) -> None:

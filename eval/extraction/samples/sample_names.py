@@ -1,0 +1,65 @@
+"""Finds the sample that a prediction made elsewhere is on, by the names it may go under."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from eval.extraction.samples.documents import strip_markers
+from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
+from eval.extraction.samples.sample import MARKS, Sample
+from eval.extraction.view import read_extraction
+from eval.harness.reply import Reply
+from eval.model.replies.schema_form import asks_for_array
+
+
+class SampleNames:
+    """The names under which predictions may refer to samples.
+
+    Args:
+        samples: the samples.
+        is_limited: whether these are only the first samples of the data set.
+    """
+
+    def __init__(self, samples: Sequence[Sample], *, is_limited: bool = False) -> None:
+        self.n_samples: Final = len(samples)
+        self.is_limited: Final = is_limited
+        self._ids = {sample.id: sample.id for sample in samples}
+        others: dict[str, set[str]] = defaultdict(set)
+        for sample in samples:
+            others[strip_markers(Path(f"{sample.id}.json"))].add(sample.id)
+            for key in DOCUMENT_PATH_KEYS:
+                value = sample.meta.get(key)
+                if isinstance(value, str) and value:
+                    path = Path(value)
+                    for name in (path.stem, path.name, value, f"{path.parent.name}/{path.stem}"):
+                        others[name].add(sample.id)
+        self._others = {name: min(ids) for name, ids in others.items() if len(ids) == 1}
+        self._declared = {
+            sample.id: list_declared_keys(
+                None if "schema" in sample.meta.get(MARKS, {}) else sample.schema, sample.expected
+            )
+            for sample in samples
+        }
+        self._array_roots = {sample.id for sample in samples if asks_for_array(sample.schema)}
+        self.only_id: Final = samples[0].id if len(samples) == 1 else None
+        self.rows_are_numbered: Final = all(
+            sample.id == str(number) for number, sample in enumerate(samples, start=1)
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids or name in self._others
+
+    def get_id(self, name: str) -> str | None:
+        """Returns the id of the sample that a name means, or ``None``."""
+        return self._ids.get(name) or self._others.get(name)
+
+    def get_declared_keys(self, id_: str) -> frozenset[str]:
+        """Returns the keys that an extraction from a sample may have at the top."""
+        return self._declared[id_]
+
+    def read_value(self, id_: str | None, value: Any) -> Reply:
+        """Reads the extraction from a sample as its schema asks for it."""
+        return read_extraction(value, array_root=id_ in self._array_roots)
