@@ -49,7 +49,9 @@ def build_gauge(name: str, system: SystemReport) -> Figure:
     verdict = system.quality.interpretation or "no score"
     return Figure(
         format_name(name),
-        f"{verdict}. {meaning}." if meaning else f"{verdict}: {score.why or 'nothing to score'}.",
+        f"Extraction quality score: {verdict}. {meaning}."
+        if meaning
+        else f"{verdict}: {score.why or 'nothing to score'}.",
         GaugeChart(estimate, ZONES),
         f"A half circle from 0 to 1 with the zones {zones}. The score is {estimate.text}, its "
         f"interval {estimate.interval_text or 'unknown'}.",

@@ -60,9 +60,10 @@ def _build_metric_column(run: RunData, key: str) -> Column:
 
 def build_headline_table(run: RunData) -> Table:
     """Builds the table of the main numbers and of unusable replies, a row per system."""
+    headline = tuple(dict.fromkeys((run.report.headline, *_HEADLINE)))
     columns = [
         Column("System", numeric=False),
-        *(_build_metric_column(run, key) for key in _HEADLINE),
+        *(_build_metric_column(run, key) for key in headline),
     ]
     meaning = "Replies that are no JSON, or no valid instance of the schema, and calls that failed."
     columns.append(Column("unusable", "no JSON + invalid + failed", meaning))
@@ -70,7 +71,7 @@ def build_headline_table(run: RunData) -> Table:
     for name, system in run.systems:
         ended = system.outcomes
         bad = (ended.unparsable, ended.invalid, ended.error)
-        cells = [make_value_cell(key, system.metrics.get(key)) for key in _HEADLINE]
+        cells = [make_value_cell(key, system.metrics.get(key)) for key in headline]
         detail = (
             (" + ".join(map(str, bad)), format_percent(sum(bad) / ended.rows)) if sum(bad) else ()
         )
@@ -241,7 +242,7 @@ def build_modes_table(run: RunData) -> Table:
     return Table(
         "Precision, recall and F1",
         "Micro: all fields together; macro: the mean over samples; weighted: by a sample's "
-        f"expected fields. The headline is {run.report.average}.",
+        f"expected fields. Rates without a named average are {run.report.average}.",
         tuple(columns),
         tuple(rows),
     )
@@ -264,8 +265,8 @@ def build_other_policy_table(run: RunData) -> Table | None:
         for name, system in run.systems
     ]
     abouts = {
-        "zero": "Here what is right in invalid replies counts; in the headline they are worth 0.",
-        "as_is": "Here invalid replies are worth 0; in the headline what is right in them counts.",
+        "zero": "Here what is right in invalid replies counts; in the score they are worth 0.",
+        "as_is": "Here invalid replies are worth 0; in the score what is right in them counts.",
     }
     return Table(
         "Invalid replies, read the other way",

@@ -36,6 +36,11 @@ def _describe_task(run: RunData) -> str:
     who = f"{spell_count(len(systems))} systems" if many else f"One system, {_list_names(run)},"
     verb = "were" if many else "was"
     again = f", each {report.repeats} times" if report.repeats > 1 else ""
+    if report.headline == "field_accuracy_macro":  # made elsewhere
+        return (
+            f"Extractions of {who[0].lower()}{who[1:].rstrip(',')} from {report.n_samples:,} "
+            f"documents with {report.n_expected:,} expected fields were scored."
+        )
     return (
         f"{who} {verb} asked to fill the schemas of {count} with {report.n_expected:,} expected "
         f"fields{again}."

@@ -133,13 +133,13 @@ def _find_id(file: Path, folder: Path, names: SampleNames) -> str | None:
 
 
 def _is_companion(file: Path, names: SampleNames) -> bool:
-    """Returns whether a file is about a prediction or a run: "a.raw.json", "_errors.json"."""
+    """Returns whether a file is no prediction: "a.raw.json", "_errors.json", "my-schema.json"."""
     stem = file.stem
     while "." in stem:
         stem = stem.rpartition(".")[0]
         if stem in names:
             return True
-    return stem.startswith("_")
+    return stem.startswith("_") or stem.lower().endswith("schema")
 
 
 def _has_prediction(folder: Path, names: SampleNames) -> bool:
