@@ -115,7 +115,11 @@ HARMLESS = [
     Case(["a", "b"], ["B", "A"], TEXTS),
     Case(["2024-01-05"], ["January 5, 2024"], TEXTS),
     Case(None, "  ", STRING),
-    # amounts as they are written in other countries
+    # amounts as they are written in other countries, some as CLDR formats them
+    Case("12\u00a0345\u00a0Ft", "12345 HUF", STRING),
+    Case("₹1.5L", 150000, AMOUNT),
+    Case("R$\u00a02,5\u00a0mi", "2.500.000,00 reais", STRING),
+    Case("Rp2,5\u00a0jt", "IDR 2500000", STRING),
     Case("2,5 Mio. EUR", 2500000, AMOUNT),
     Case("2,5 Mio. EUR", "€2.5 million", STRING),
     Case("2,5 Mio. EUR", "2.500.000 EUR", STRING),
@@ -332,6 +336,8 @@ WRONG = [
     Case([48.2, 16.4], [16.4, 48.2], {"type": "array", "minItems": 2, "maxItems": 2}),
     Case("present", "n/a", STRING),
     # amounts of other countries
+    Case("950 Ft", "950 EUR", STRING),
+    Case("₹1.5L", "₹1.5 cr", STRING),
     Case("2,5 Mio. EUR", 2500, AMOUNT),
     Case("2,5 Mio. EUR", "2,5 Mrd. EUR", STRING),
     Case("1,2 Mrd.", "1,2 Mio.", STRING),

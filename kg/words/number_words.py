@@ -59,8 +59,9 @@ SCALE_READINGS: Final[dict[str, tuple[int, ...]]] = {
 """Word in lower case, without a full stop → what it multiplies a number by. Several values: it
 depends on the language, and the first is the English one, if there is one."""
 SCALE_LETTERS: Final[dict[str, tuple[int, ...]]] = {
-    "k": (10**3,), "m": (10**6,), "mm": (10**6,), "md": (10**9,), "b": (10**9,), "cr": (10**7,),
-    "t": (10**12, 10**3),
+    "k": (10**3,), "rb": (10**3,), "l": (10**5,), "m": (10**6,), "mm": (10**6,), "mi": (10**6,),
+    "jt": (10**6,), "cr": (10**7,), "md": (10**9,), "mr": (10**9,), "b": (10**9, 10**3),
+    "bi": (10**9, 10**12), "t": (10**12, 10**3),
 }  # fmt: skip
 """Letters that multiply an amount of money; otherwise they are units. "T" is a trillion in English,
 and a thousand in German."""

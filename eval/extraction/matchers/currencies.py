@@ -35,7 +35,7 @@ _WORDS: Final = {
     **dict.fromkeys(["₽", "руб", "рублей", "рубля", "рубль"], "RUB"),
     **{"₺": "TRY", "₪": "ILS", "₴": "UAH", "₫": "VND", "₱": "PHP", "₦": "NGN", "฿": "THB"},
     **dict.fromkeys(["zł", "złotych", "złote"], "PLN"),
-    **{"kč": "CZK", "lei": "RON", "лв": "BGN"},
+    **{"rp": "IDR", "kč": "CZK", "lei": "RON", "лв": "BGN"},
     **dict.fromkeys(["kr", "kroner", "kronor"], "kr"),
     **{
         code.lower(): code
@@ -60,4 +60,6 @@ ambiguous."""
 def find_currency(text: str) -> str:
     """Returns the currency that a word or symbol stands for, or an empty string."""
     word = text.rstrip(".")
+    if word == "Ft":  # the Hungarian forint; "ft" are feet
+        return "HUF"
     return _WORDS.get(word.lower()) or (word if word in _CODES else "")
