@@ -30,11 +30,14 @@ from cards.generation.set_aside import (
     set_aside_facts,
     share_equally,
 )
+from cards.generation.text_evidence import TextEvidence
 from cards.generation.triplets import DerivedQuota, Triplet
+from kg.base.plain_text import format_count
 from kg.claims import LABELS, Claim, Label
 from kg.fact_predicates import find_notes
 from kg.knowledge import KnowledgeBase
 from kg.profile.readiness import find_askable_predicates
+from kg.text.evidence import SourcePassage
 from kg.vocabulary import is_vocabulary
 
 MAX_ADHOC_PREDICATES = 6
@@ -64,6 +67,9 @@ class CardSet(msgspec.Struct, frozen=True):
     """What the labels are true of: the graph without the facts that were set aside."""
     set_aside: tuple[Claim, ...]
     """The facts that were set aside, sorted. U cards are about their subjects."""
+    passages: tuple[SourcePassage, ...] = ()
+    """What systems may read, without what states those facts; empty if the graph is not from
+    documents."""
 
     def count_by_kind(self) -> dict[str, dict[str, dict[str, int]]]:
         """Counts cards: predicate → label → kind → number of cards, in a fixed order."""
@@ -177,7 +183,11 @@ def _try_shares(
             continue
         tried.append(needs)
         makers, aside = _make_makers(lookup, plan, predicates, sides, needs)
-        card_sets.append(_draw_cards(makers, plan, aside, progress))
+        evidence = None
+        if lookup.kb.evidence is not None:
+            claims = (makers[0].lookup.make_claim(*fact) for fact in sorted(aside.triples))
+            evidence = TextEvidence(lookup.kb, lookup.kb.evidence, claims)
+        card_sets.append(_draw_cards(makers, plan, aside, evidence, progress))
         if not card_sets[-1].missing:
             break
         # Predicates that gave less than their share leave the rest of it to the others, or try
@@ -265,6 +275,7 @@ def _draw_cards(
     makers: Sequence[PredicateCardMaker],
     plan: CardPlan,
     aside: SetAside,
+    evidence: TextEvidence | None,
     progress: Callable[[Iterable[int]], Iterable[int]] | None,
 ) -> CardSet:
     notes: list[str] = []
@@ -279,7 +290,7 @@ def _draw_cards(
     phases = iter(_list_phases(plan))
     active_makers: list[tuple[PredicateCardMaker, Iterator[Triplet]]] = []
     steps = range(plan.per_label)
-    turn = 0
+    turn = n_unquoted = 0
     for _ in progress(steps) if progress else steps:
         new_cards: list[Card] = []
         while not new_cards:
@@ -305,11 +316,13 @@ def _draw_cards(
                 continue
             turn += 1
             new_cards = maker.write_triplet(triplet)
-            maker.n_triplets += 1
             if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                 new_cards = []
-                maker.n_triplets -= 1
-            else:
+            elif evidence is not None:
+                new_cards = evidence.add_quotes(new_cards)
+                n_unquoted += not new_cards
+            if new_cards:
+                maker.n_triplets += 1
                 faithfulness.make_cards(maker.lookup, maker.prover, triplet)
         if not new_cards:
             break
@@ -320,7 +333,7 @@ def _draw_cards(
     if len(cards) < len(LABELS) * plan.per_label:
         reasons = [note for maker in makers for note in maker.explain_shortage()]
     if not cards:
-        cards, notes = _make_two_label_cards(makers, plan)
+        cards, notes = _make_two_label_cards(makers, plan, evidence)
     label_counts = Counter(card.label for card in cards)
     missing: dict[str, int] = {
         label: plan.per_label - label_counts[label]
@@ -328,6 +341,11 @@ def _draw_cards(
         if label_counts[label] < plan.per_label
     }
     notes += reasons
+    if n_unquoted and missing:
+        notes.append(
+            f"{format_count(n_unquoted, 'candidate triplet')} left out, because the passages do "
+            "not state what its answers rest on, or state what would be unknown"
+        )
     rng.shuffle(cards)
     cards += faithfulness.shuffle()
     missing |= faithfulness.count_missing()
@@ -339,6 +357,7 @@ def _draw_cards(
         tuple(notes),
         aside.lookup.kb,
         tuple(sorted(make_claim(*fact) for fact in facts)) if make_claim else (),
+        tuple(evidence.evidence.passages.values()) if evidence else (),
     )
 
 
@@ -372,7 +391,7 @@ def _collect_unique_keys(card: Card) -> set[object]:
 
 
 def _make_two_label_cards(
-    makers: Sequence[PredicateCardMaker], plan: CardPlan
+    makers: Sequence[PredicateCardMaker], plan: CardPlan, evidence: TextEvidence | None
 ) -> tuple[list[Card], list[str]]:
     """Makes cards with two labels when no predicate has all three.
 
@@ -387,6 +406,8 @@ def _make_two_label_cards(
             for new_cards in maker.iter_label_pairs(labels):
                 if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                     continue
+                if evidence is not None:
+                    new_cards = evidence.add_quotes(new_cards)
                 used_keys.update(*map(_collect_unique_keys, new_cards))
                 cards += new_cards
                 if len(cards) >= 2 * plan.per_label:
