@@ -32,16 +32,12 @@ from cards.generation.set_aside import (
 )
 from cards.generation.text_evidence import TextEvidence
 from cards.generation.triplets import DerivedQuota, Triplet
+from cards.knowledge_base import choose_default_predicates
 from kg.base.plain_text import format_count
 from kg.claims import LABELS, Claim, Label
-from kg.fact_predicates import find_notes
 from kg.knowledge import KnowledgeBase
-from kg.profile.readiness import find_askable_predicates
 from kg.text.evidence import SourcePassage
-from kg.vocabulary import is_vocabulary
 
-MAX_ADHOC_PREDICATES = 6
-"""Maximum number of predicates chosen for a graph without a domain file."""
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
 collection."""
@@ -359,30 +355,6 @@ def _draw_cards(
         tuple(sorted(make_claim(*fact) for fact in facts)) if make_claim else (),
         tuple(evidence.evidence.passages.values()) if evidence else (),
     )
-
-
-def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
-    """Returns the domain's default predicates.
-
-    Without a domain file, these are the predicates about which the shapes alone give cards of three
-    labels; if there are none, the most frequent ones, those that shapes constrain first.
-    """
-    default_iris = tuple(iri for iri, wording in kb.domain.predicates.items() if wording.default)
-    graph_iris = set(kb.predicates)
-    if default_iris:
-        return tuple(iri for iri in default_iris if iri in graph_iris)
-    index, constraints = kb.graph.index, kb.shapes.list_constraints()
-    askable = find_askable_predicates(kb.graph, kb.labels, constraints)
-    if askable:
-        return tuple(askable[:MAX_ADHOC_PREDICATES])
-    constrained = {constraint.path.strip("<>") for constraint in constraints}
-    notes = find_notes(index)
-    by_frequency = [
-        (iri not in constrained, -index.count_triples(p), iri)
-        for p in index.list_predicates()
-        if not is_vocabulary(iri := index.terms.get_text(p)) and p not in notes.predicates
-    ]
-    return tuple(iri for *_, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])
 
 
 def _collect_unique_keys(card: Card) -> set[object]:
