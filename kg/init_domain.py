@@ -11,7 +11,8 @@ from kg.base.console import print_json, print_text, print_warning, run_script, s
 from kg.base.options import Overwrite, ShapesFiles
 
 if TYPE_CHECKING:
-    from kg.profile.draft import DomainTexts
+    from kg.profile.review import Review
+    from kg.text.stated_facts import FactDomain, StatedFact
 
 
 def main(
@@ -44,7 +45,13 @@ def main(
     from kg.graph import Graph
     from kg.profile.answers import read_answers
     from kg.profile.draft import DomainTexts, draft_domain
-    from kg.profile.folder import FACTS_GRAPH, add_checksum, check_folder
+    from kg.profile.folder import FACTS_GRAPH, QUOTES, add_checksum, check_folder
+    from kg.profile.review import (
+        REVIEW_FILE,
+        REVIEW_PAGE,
+        read_review,
+        render_review_page,
+    )
 
     check_folder(
         out, [*graph, *(shapes or ()), *([passages] if passages else [])], overwrite=overwrite
@@ -52,9 +59,12 @@ def main(
     answers = read_answers(out / "confirm.toml")
     with show_stages() as show_stage:
         show_stage("reading", 0, 0)
-        texts = DomainTexts()
+        facts: FactDomain | None = None
+        rejected: list[StatedFact] = []
         if any(".jsonl" in path.suffixes for path in graph):
-            texts = _write_fact_graph(graph, passages, out)
+            review = read_review(out / REVIEW_FILE)
+            answers = review.merge_answers(answers)
+            facts, rejected = _write_fact_graph(graph, passages, out, review)
             graph = [out / FACTS_GRAPH]
         elif passages:
             raise SettingError(
@@ -68,11 +78,16 @@ def main(
             answers,
             name=clean_text(name or "") or clean_text(out.resolve().name) or "draft",
             shapes_files=shapes or (),
-            texts=texts,
+            texts=DomainTexts(facts.wordings, passages, QUOTES) if facts else None,
             show_stage=show_stage,
         )
     report = draft.report
-    write_files_atomic({out / file: add_checksum(file, text) for file, text in draft.files.items()})
+    pages = {}
+    if facts:
+        page = render_review_page(report.domain, report.predicates, facts.facts, rejected, answers)
+        pages[out / REVIEW_PAGE] = page.encode()
+    files = {out / file: add_checksum(file, text) for file, text in draft.files.items()}
+    write_files_atomic(files | pages)
     if as_json:
         print_json(to_json_bytes(report, indent=2).decode())
         return
@@ -85,6 +100,8 @@ def main(
             f"rule is true in the world: say so in {out / 'confirm.toml'} and run this again"
         )
     print_text(f"→ {', '.join(str(out / file) for file in draft.files)}")
+    if facts:
+        print_text(f"To reject facts that no passage states, open {out / REVIEW_PAGE}")
     print_text(
         f"Next: make all DOMAIN={out}, or epoche cards --domain {out}"
         if report.asked
@@ -92,22 +109,34 @@ def main(
     )
 
 
-def _write_fact_graph(facts: list[Path], passages: Path | None, out: Path) -> DomainTexts:
-    """Writes the graph of facts from documents, with the quotes that state them."""
+def _write_fact_graph(
+    files: list[Path], passages: Path | None, out: Path, review: Review
+) -> tuple[FactDomain, list[StatedFact]]:
+    """Writes the graph of facts from documents, with the quotes that state them.
+
+    Returns:
+        The graph, and the facts that were rejected.
+    """
     from kg.base.files import to_json_bytes, write_files_atomic
-    from kg.profile.draft import DomainTexts
+    from kg.base.plain_text import format_count
     from kg.profile.folder import FACTS_GRAPH, QUOTES, add_checksum
     from kg.text.evidence import read_passages
     from kg.text.stated_facts import build_fact_domain, read_facts
 
-    domain = build_fact_domain(read_facts(facts), read_passages(passages) if passages else ())
-    files = {out / FACTS_GRAPH: add_checksum(FACTS_GRAPH, domain.ntriples)}
+    facts = read_facts(files)
+    accepted = [fact for fact in facts if fact.key not in review.rejected]
+    rejected = [fact for fact in facts if fact.key in review.rejected]
+    if rejected:
+        n_rejected = format_count(len(rejected), "fact")
+        print_text(f"{n_rejected} left out that you rejected in {out / 'review.json'}")
+    domain = build_fact_domain(accepted, read_passages(passages) if passages else ())
+    contents = {out / FACTS_GRAPH: add_checksum(FACTS_GRAPH, domain.ntriples)}
     if passages:
-        files[out / QUOTES] = b"".join(to_json_bytes(quote) + b"\n" for quote in domain.quotes)
-    write_files_atomic(files)
+        contents[out / QUOTES] = b"".join(to_json_bytes(quote) + b"\n" for quote in domain.quotes)
+    write_files_atomic(contents)
     for note in domain.notes:
         print_text(note)
-    return DomainTexts(domain.wordings, passages, QUOTES)
+    return domain, rejected
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -18,6 +18,9 @@ from kg.base.errors import DuplicateIdError
 from kg.base.files import iter_records
 from kg.claims import Claim
 from kg.words.name_forms import normalise_name
+
+if TYPE_CHECKING:
+    from kg.text.chunks import Chunk
 
 # After a full stop that follows a letter in lower case, a number or a bracket, so that "St. Louis"
 # and "J. S. Bach" stay whole.
@@ -53,11 +56,19 @@ class Quote(msgspec.Struct, frozen=True):
 def read_passages(path: Path) -> list[SourcePassage]:
     """Reads passages, one JSON object per line, with ``id``, ``text`` and perhaps ``title``.
 
+    Args:
+        path: the file, or a run of ``epoche kg build``, whose chunks are the passages.
+
     Raises:
         MissingFileError: no such file.
         RecordError: a line is not such an object.
         DuplicateIdError: two passages have the same id.
+        RunFolderError: the run cannot be opened.
     """
+    if path.is_dir():
+        from kg.text.run.folder import open_run
+
+        return [_describe_chunk(chunk) for chunk in open_run(path).chunks]
     passages = list(iter_records(path, "passage", _parse_passage))
     seen: set[str] = set()
     for passage in passages:
@@ -65,6 +76,12 @@ def read_passages(path: Path) -> list[SourcePassage]:
             raise DuplicateIdError(f"two passages have the id {passage.id!r}", where=str(path))
         seen.add(passage.id)
     return passages
+
+
+def _describe_chunk(chunk: Chunk) -> SourcePassage:
+    headings = chunk.metadata.get("section_path")
+    title = " › ".join(map(str, headings)) if isinstance(headings, list) else ""
+    return SourcePassage(chunk.id, chunk.text, title)
 
 
 def _parse_passage(row: dict[str, Any]) -> SourcePassage:

@@ -71,6 +71,12 @@ class StatedFact(msgspec.Struct, frozen=True, kw_only=True):
     passage: str = ""
     """Id of the passage: a chunk of a run, or the passage of another tool."""
 
+    @property
+    def key(self) -> str:
+        """Identifies the fact, however its quote is found."""
+        parts = (self.subject, self.relation, self.object, self.passage)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
 
 class FactDomain(NamedTuple):
     """A graph of facts and how to word them."""
@@ -78,6 +84,8 @@ class FactDomain(NamedTuple):
     ntriples: str
     wordings: dict[str, PredicateWording]
     """IRI of the predicate → templates."""
+    facts: tuple[tuple[str, StatedFact], ...]
+    """IRI of the predicate and fact, for each fact of the graph."""
     quotes: tuple[Quote, ...]
     """What states each triple; empty without passages."""
     notes: tuple[str, ...]
@@ -198,7 +206,8 @@ def build_fact_domain(
         for fact in builder.quotes[claim]
         if fact.quote
     )
-    return FactDomain(builder.render(kinds), builder.wordings, quotes, notes)
+    used = tuple((claim.pred, fact) for claim, group in builder.quotes.items() for fact in group)
+    return FactDomain(builder.render(kinds), builder.wordings, used, quotes, notes)
 
 
 class _QuoteChecker:
