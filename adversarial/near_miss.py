@@ -18,7 +18,7 @@ from cards.card import Card
 from cards.generation.card_plan import DEFAULT_NUM_FACTS, DEFAULT_SEED
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
-from cards.generator import choose_default_predicates
+from cards.knowledge_base import choose_default_predicates
 from kg.base.errors import DomainError
 from kg.claims import Claim, Label
 from kg.knowledge import KnowledgeBase

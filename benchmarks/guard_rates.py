@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.generation.card_plan import CardPlan
-from cards.generator import choose_default_predicates, make_cards
+from cards.generator import make_cards
+from cards.knowledge_base import choose_default_predicates
 from eval.guard.licenser import Event, Policy
 from eval.guard.stream import Guard
 from eval.questions.declarative import convert_to_statement

@@ -27,6 +27,7 @@ from kg.claims import GOLD_OF_LABEL, Claim
 from kg.domain import SHIPPED_FOLDER, Domain, load_domain
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
+from kg.text.evidence import SourcePassage
 
 _COMMON_KEYS = ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names")
 PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")
@@ -129,6 +130,13 @@ def get_graph_path(cards: Path | str) -> Path:
     """Returns the path of the graph that is written beside a card file, ``cards.graph.nt``."""
     cards = Path(cards)
     return cards.parent / f"{cards.name.removesuffix('.jsonl') or cards.name}.graph.nt"
+
+
+def get_passages_path(cards: Path | str) -> Path:
+    """Returns the path of the passages that are written beside a card file."""
+    return get_graph_path(cards).with_name(
+        get_graph_path(cards).name.removesuffix(".graph.nt") + ".passages.jsonl"
+    )
 
 
 def describe_source_files(
@@ -241,9 +249,13 @@ def build_paraphrase_manifest(
 
 
 def write_card_set(
-    path: Path | str, cards: Sequence[Card], manifest: dict[str, Any], graph: Graph | None = None
+    path: Path | str,
+    cards: Sequence[Card],
+    manifest: dict[str, Any],
+    graph: Graph | None = None,
+    passages: Sequence[SourcePassage] = (),
 ) -> None:
-    """Writes a card file, its manifest and the graph beside it if there is one: all or none.
+    """Writes a card file, its manifest, and graph and passages if there are any: all or none.
 
     Raises:
         WriteError: one of them cannot be written; existing files are unchanged.
@@ -254,6 +266,9 @@ def write_card_set(
     }
     if graph is not None:
         files[get_graph_path(path)] = graph.to_ntriples()
+    if passages:
+        rows = (to_json_bytes(passage) + b"\n" for passage in passages)
+        files[get_passages_path(path)] = b"".join(rows)
     write_files_atomic(files)
 
 

@@ -30,15 +30,14 @@ from cards.generation.set_aside import (
     set_aside_facts,
     share_equally,
 )
+from cards.generation.text_evidence import TextEvidence
 from cards.generation.triplets import DerivedQuota, Triplet
+from cards.knowledge_base import choose_default_predicates
+from kg.base.plain_text import format_count
 from kg.claims import LABELS, Claim, Label
-from kg.fact_predicates import find_notes
 from kg.knowledge import KnowledgeBase
-from kg.profile.readiness import find_askable_predicates
-from kg.vocabulary import is_vocabulary
+from kg.text.evidence import SourcePassage
 
-MAX_ADHOC_PREDICATES = 6
-"""Maximum number of predicates chosen for a graph without a domain file."""
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
 collection."""
@@ -64,6 +63,9 @@ class CardSet(msgspec.Struct, frozen=True):
     """What the labels are true of: the graph without the facts that were set aside."""
     set_aside: tuple[Claim, ...]
     """The facts that were set aside, sorted. U cards are about their subjects."""
+    passages: tuple[SourcePassage, ...] = ()
+    """What systems may read, without what states those facts; empty if the graph is not from
+    documents."""
 
     def count_by_kind(self) -> dict[str, dict[str, dict[str, int]]]:
         """Counts cards: predicate → label → kind → number of cards, in a fixed order."""
@@ -177,7 +179,11 @@ def _try_shares(
             continue
         tried.append(needs)
         makers, aside = _make_makers(lookup, plan, predicates, sides, needs)
-        card_sets.append(_draw_cards(makers, plan, aside, progress))
+        evidence = None
+        if lookup.kb.evidence is not None:
+            claims = (makers[0].lookup.make_claim(*fact) for fact in sorted(aside.triples))
+            evidence = TextEvidence(lookup.kb, lookup.kb.evidence, claims)
+        card_sets.append(_draw_cards(makers, plan, aside, evidence, progress))
         if not card_sets[-1].missing:
             break
         # Predicates that gave less than their share leave the rest of it to the others, or try
@@ -265,6 +271,7 @@ def _draw_cards(
     makers: Sequence[PredicateCardMaker],
     plan: CardPlan,
     aside: SetAside,
+    evidence: TextEvidence | None,
     progress: Callable[[Iterable[int]], Iterable[int]] | None,
 ) -> CardSet:
     notes: list[str] = []
@@ -279,7 +286,7 @@ def _draw_cards(
     phases = iter(_list_phases(plan))
     active_makers: list[tuple[PredicateCardMaker, Iterator[Triplet]]] = []
     steps = range(plan.per_label)
-    turn = 0
+    turn = n_unquoted = 0
     for _ in progress(steps) if progress else steps:
         new_cards: list[Card] = []
         while not new_cards:
@@ -305,11 +312,13 @@ def _draw_cards(
                 continue
             turn += 1
             new_cards = maker.write_triplet(triplet)
-            maker.n_triplets += 1
             if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                 new_cards = []
-                maker.n_triplets -= 1
-            else:
+            elif evidence is not None:
+                new_cards = evidence.add_quotes(new_cards)
+                n_unquoted += not new_cards
+            if new_cards:
+                maker.n_triplets += 1
                 faithfulness.make_cards(maker.lookup, maker.prover, triplet)
         if not new_cards:
             break
@@ -320,7 +329,7 @@ def _draw_cards(
     if len(cards) < len(LABELS) * plan.per_label:
         reasons = [note for maker in makers for note in maker.explain_shortage()]
     if not cards:
-        cards, notes = _make_two_label_cards(makers, plan)
+        cards, notes = _make_two_label_cards(makers, plan, evidence)
     label_counts = Counter(card.label for card in cards)
     missing: dict[str, int] = {
         label: plan.per_label - label_counts[label]
@@ -328,6 +337,11 @@ def _draw_cards(
         if label_counts[label] < plan.per_label
     }
     notes += reasons
+    if n_unquoted and missing:
+        notes.append(
+            f"{format_count(n_unquoted, 'candidate triplet')} left out, because the passages do "
+            "not state what its answers rest on, or state what would be unknown"
+        )
     rng.shuffle(cards)
     cards += faithfulness.shuffle()
     missing |= faithfulness.count_missing()
@@ -339,31 +353,8 @@ def _draw_cards(
         tuple(notes),
         aside.lookup.kb,
         tuple(sorted(make_claim(*fact) for fact in facts)) if make_claim else (),
+        tuple(evidence.evidence.passages.values()) if evidence else (),
     )
-
-
-def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
-    """Returns the domain's default predicates.
-
-    Without a domain file, these are the predicates about which the shapes alone give cards of three
-    labels; if there are none, the most frequent ones, those that shapes constrain first.
-    """
-    default_iris = tuple(iri for iri, wording in kb.domain.predicates.items() if wording.default)
-    graph_iris = set(kb.predicates)
-    if default_iris:
-        return tuple(iri for iri in default_iris if iri in graph_iris)
-    index, constraints = kb.graph.index, kb.shapes.list_constraints()
-    askable = find_askable_predicates(kb.graph, kb.labels, constraints)
-    if askable:
-        return tuple(askable[:MAX_ADHOC_PREDICATES])
-    constrained = {constraint.path.strip("<>") for constraint in constraints}
-    notes = find_notes(index)
-    by_frequency = [
-        (iri not in constrained, -index.count_triples(p), iri)
-        for p in index.list_predicates()
-        if not is_vocabulary(iri := index.terms.get_text(p)) and p not in notes.predicates
-    ]
-    return tuple(iri for *_, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])
 
 
 def _collect_unique_keys(card: Card) -> set[object]:
@@ -372,7 +363,7 @@ def _collect_unique_keys(card: Card) -> set[object]:
 
 
 def _make_two_label_cards(
-    makers: Sequence[PredicateCardMaker], plan: CardPlan
+    makers: Sequence[PredicateCardMaker], plan: CardPlan, evidence: TextEvidence | None
 ) -> tuple[list[Card], list[str]]:
     """Makes cards with two labels when no predicate has all three.
 
@@ -387,6 +378,8 @@ def _make_two_label_cards(
             for new_cards in maker.iter_label_pairs(labels):
                 if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                     continue
+                if evidence is not None:
+                    new_cards = evidence.add_quotes(new_cards)
                 used_keys.update(*map(_collect_unique_keys, new_cards))
                 cards += new_cards
                 if len(cards) >= 2 * plan.per_label:

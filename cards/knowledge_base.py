@@ -12,8 +12,10 @@ from kg.base.console import print_warning
 from kg.base.errors import DomainError, EmptyGraphError, InvalidGraphError
 from kg.claims import Regime, Violation
 from kg.domain import Domain, load_domain
+from kg.fact_predicates import find_notes
 from kg.knowledge import Engine, KnowledgeBase
 from kg.profile.folder import READINESS_PAGE
+from kg.profile.readiness import find_askable_predicates
 from kg.shapes.vocabulary import SH
 from kg.skipped_content import describe_skipped_content
 from kg.vocabulary import is_vocabulary
@@ -21,6 +23,8 @@ from kg.vocabulary import is_vocabulary
 MAX_CHECKED_TRIPLES = 200_000
 """A graph with more triples is not validated before cards are made, because that takes too long.
 Each label is proved in any case."""
+MAX_ADHOC_PREDICATES = 6
+"""Maximum number of predicates chosen for a graph without a domain file."""
 MAX_NAMED_KINDS = 3
 """Maximum number of kinds of violations that a warning names."""
 
@@ -164,3 +168,27 @@ def _summarise_violations(violations: Sequence[Violation]) -> str:
 
 def _describe_violation(violation: Violation) -> str:
     return f"{violation.message or violation.component} at {violation.focus_node}"
+
+
+def choose_default_predicates(kb: KnowledgeBase) -> tuple[str, ...]:
+    """Returns the domain's default predicates.
+
+    Without a domain file, these are the predicates about which the shapes alone give cards of three
+    labels; if there are none, the most frequent ones, those that shapes constrain first.
+    """
+    default_iris = tuple(iri for iri, wording in kb.domain.predicates.items() if wording.default)
+    graph_iris = set(kb.predicates)
+    if default_iris:
+        return tuple(iri for iri in default_iris if iri in graph_iris)
+    index, constraints = kb.graph.index, kb.shapes.list_constraints()
+    askable = find_askable_predicates(kb.graph, kb.labels, constraints)
+    if askable:
+        return tuple(askable[:MAX_ADHOC_PREDICATES])
+    constrained = {constraint.path.strip("<>") for constraint in constraints}
+    notes = find_notes(index)
+    by_frequency = [
+        (iri not in constrained, -index.count_triples(p), iri)
+        for p in index.list_predicates()
+        if not is_vocabulary(iri := index.terms.get_text(p)) and p not in notes.predicates
+    ]
+    return tuple(iri for *_, iri in sorted(by_frequency)[:MAX_ADHOC_PREDICATES])

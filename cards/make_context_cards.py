@@ -84,6 +84,7 @@ def main(
         describe_missing_labels,
         describe_source_files,
         get_graph_path,
+        get_passages_path,
         write_card_set,
     )
     from cards.generation.card_plan import CardPlan
@@ -180,7 +181,7 @@ def main(
     own_graph = card_set.kb.graph if card_set.set_aside else None
     graph_file = get_graph_path(out) if own_graph else None
     manifest |= describe_source_files(kb.domain, out, graph_file)
-    write_card_set(out, card_set.cards, manifest, own_graph)
+    write_card_set(out, card_set.cards, manifest, own_graph, card_set.passages)
     for predicate, counts_by_label in card_set.count_by_kind().items():
         print_text(f"{kb.verbaliser.get_label(predicate)}:")
         for label, counts_by_kind in counts_by_label.items():
@@ -194,6 +195,11 @@ def main(
         print_text(
             f"{len(card_set.set_aside)} facts were set aside to ask about as unknown; systems "
             f"answer from the rest, {graph_file}"
+        )
+    if card_set.passages:
+        print_text(
+            f"{len(card_set.passages):,} passages without what states these facts → "
+            f"{get_passages_path(out)}"
         )
     print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
     if audit and not leaks:

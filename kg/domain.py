@@ -82,6 +82,10 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     coded_names: CodedNaming = ""
     predicates: dict[str, PredicateWording] = {}
     rules: tuple[Rule, ...] = ()
+    passages_file: Path | None = None
+    """The passages that the facts were extracted from; None if the graph is not from documents."""
+    quotes_file: Path | None = None
+    """The words of the passages that state each fact."""
     file: Path | None = None
     """The ``domain.toml`` it was read from."""
 
@@ -136,6 +140,8 @@ class _DomainTable(msgspec.Struct, kw_only=True):
     naming_predicates: list[str] = []
     qualifiers: list[str] = []
     coded_names: CodedNaming = ""
+    passages: str = ""
+    quotes: str = ""
     predicates: dict[str, _PredicateTable] = {}
     rule: list[_RuleTable] = []
 
@@ -317,6 +323,12 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
         check_templates(wording, f"{where}: {key}")
         predicates[expand_term(name, key)] = wording
     rules = tuple(_build_rule(rule, expand_term, where) for rule in table.rule)
+    if bool(table.passages) != bool(table.quotes):
+        raise DomainError(
+            "passages and quotes must be given together",
+            where=where,
+            hint="`epoche kg init FACTS.jsonl --passages FILE` writes both.",
+        )
     ids = [rule.id for rule in rules]
     duplicate = next((rule_id for i, rule_id in enumerate(ids) if rule_id in ids[:i]), None)
     if duplicate is not None:
@@ -344,6 +356,8 @@ def _build_domain(table: _DomainTable, file: Path) -> Domain:
         coded_names=table.coded_names,
         predicates=predicates,
         rules=rules,
+        passages_file=file.parent / table.passages if table.passages else None,
+        quotes_file=file.parent / table.quotes if table.quotes else None,
         file=file,
     )
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg.base.console import print_json, print_text, print_warning, run_script, show_stages
 from kg.base.options import Overwrite, ShapesFiles
 
+if TYPE_CHECKING:
+    from kg.profile.review import Review
+    from kg.text.stated_facts import FactDomain, StatedFact
+
 
 def main(
-    graph: Annotated[list[Path], typer.Argument(help="Graph files, read as one graph.")],
+    graph: Annotated[
+        list[Path],
+        typer.Argument(help="Graph files, read as one graph; or facts from documents (.jsonl)."),
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the domain; new, or a draft.")],
     shapes: ShapesFiles = None,
+    passages: Annotated[
+        Path | None,
+        typer.Option(help="Passages (JSONL: id, title, text) or the run that facts come from."),
+    ] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the domain; by default that of the folder.")
     ] = None,
@@ -23,30 +34,60 @@ def main(
 ) -> None:
     """Drafts a domain from a graph: rules that its data confirm, words, and what can be asked.
 
-    Running it again keeps the answers in confirm.toml.
+    Running it again keeps the answers in confirm.toml. Facts that were extracted from documents
+    (JSON lines with subject, relation, object, quote and passage) become a graph first; with
+    --passages, only those that their passage states.
     """
     # Loaded here, so that `epoche --help` stays quick.
+    from kg.base.errors import SettingError
     from kg.base.files import to_json_bytes, write_files_atomic
     from kg.base.plain_text import clean_text, format_count
     from kg.graph import Graph
     from kg.profile.answers import read_answers
-    from kg.profile.draft import draft_domain
-    from kg.profile.folder import add_checksum, check_folder
+    from kg.profile.draft import DomainTexts, draft_domain
+    from kg.profile.folder import FACTS_GRAPH, QUOTES, add_checksum, check_folder
+    from kg.profile.review import (
+        REVIEW_FILE,
+        REVIEW_PAGE,
+        read_review,
+        render_review_page,
+    )
 
-    check_folder(out, [*graph, *(shapes or ())], overwrite=overwrite)
+    check_folder(
+        out, [*graph, *(shapes or ()), *([passages] if passages else [])], overwrite=overwrite
+    )
     answers = read_answers(out / "confirm.toml")
     with show_stages() as show_stage:
         show_stage("reading", 0, 0)
+        facts: FactDomain | None = None
+        rejected: list[StatedFact] = []
+        if any(".jsonl" in path.suffixes for path in graph):
+            review = read_review(out / REVIEW_FILE)
+            answers = review.merge_answers(answers)
+            facts, rejected = _write_fact_graph(graph, passages, out, review)
+            graph = [out / FACTS_GRAPH]
+        elif passages:
+            raise SettingError(
+                "passages are for facts that were extracted from them, not for a graph",
+                where="--passages",
+                hint="Give the facts as a .jsonl file.",
+            )
         draft = draft_domain(
             Graph.load(graph),
             out,
             answers,
             name=clean_text(name or "") or clean_text(out.resolve().name) or "draft",
             shapes_files=shapes or (),
+            texts=DomainTexts(facts.wordings, passages, QUOTES) if facts else None,
             show_stage=show_stage,
         )
     report = draft.report
-    write_files_atomic({out / file: add_checksum(file, text) for file, text in draft.files.items()})
+    pages = {}
+    if facts:
+        page = render_review_page(report.domain, report.predicates, facts.facts, rejected, answers)
+        pages[out / REVIEW_PAGE] = page.encode()
+    files = {out / file: add_checksum(file, text) for file, text in draft.files.items()}
+    write_files_atomic(files | pages)
     if as_json:
         print_json(to_json_bytes(report, indent=2).decode())
         return
@@ -59,11 +100,43 @@ def main(
             f"rule is true in the world: say so in {out / 'confirm.toml'} and run this again"
         )
     print_text(f"→ {', '.join(str(out / file) for file in draft.files)}")
+    if facts:
+        print_text(f"To reject facts that no passage states, open {out / REVIEW_PAGE}")
     print_text(
         f"Next: make all DOMAIN={out}, or epoche cards --domain {out}"
         if report.asked
         else f"Next: read {out / 'readiness.md'}, which says why of each predicate"
     )
+
+
+def _write_fact_graph(
+    files: list[Path], passages: Path | None, out: Path, review: Review
+) -> tuple[FactDomain, list[StatedFact]]:
+    """Writes the graph of facts from documents, with the quotes that state them.
+
+    Returns:
+        The graph, and the facts that were rejected.
+    """
+    from kg.base.files import to_json_bytes, write_files_atomic
+    from kg.base.plain_text import format_count
+    from kg.profile.folder import FACTS_GRAPH, QUOTES, add_checksum
+    from kg.text.evidence import read_passages
+    from kg.text.stated_facts import build_fact_domain, read_facts
+
+    facts = read_facts(files)
+    accepted = [fact for fact in facts if fact.key not in review.rejected]
+    rejected = [fact for fact in facts if fact.key in review.rejected]
+    if rejected:
+        n_rejected = format_count(len(rejected), "fact")
+        print_text(f"{n_rejected} left out that you rejected in {out / 'review.json'}")
+    domain = build_fact_domain(accepted, read_passages(passages) if passages else ())
+    contents = {out / FACTS_GRAPH: add_checksum(FACTS_GRAPH, domain.ntriples)}
+    if passages:
+        contents[out / QUOTES] = b"".join(to_json_bytes(quote) + b"\n" for quote in domain.quotes)
+    write_files_atomic(contents)
+    for note in domain.notes:
+        print_text(note)
+    return domain, rejected
 
 
 if __name__ == "__main__":

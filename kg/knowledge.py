@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kg.base.errors import MissingFileError, MissingShapesError, UnknownPredicateError
 from kg.base.plain_text import clean_text
@@ -22,6 +22,9 @@ from kg.triples.loader import pause_garbage_collection, promote_gc_objects
 from kg.words.label_grammar import split_name
 from kg.words.labels import Labels
 from kg.words.verbaliser import Verbaliser
+
+if TYPE_CHECKING:
+    from kg.text.evidence import Evidence
 
 Engine = Literal["incremental", "pyshacl", "pyrudof"]
 
@@ -137,6 +140,19 @@ class KnowledgeBase:
         )
         verbaliser = self.verbaliser.with_graph(graph, oracle.closure)
         return replace(self, graph=graph, oracle=oracle, verbaliser=verbaliser)
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """The passages that the graph was extracted from; None if the domain names none.
+
+        Raises:
+            EpocheError: a file is missing or not valid.
+        """
+        if self.domain.passages_file is None or self.domain.quotes_file is None:
+            return None
+        from kg.text.evidence import Evidence
+
+        return Evidence.load(self.domain.passages_file, self.domain.quotes_file)
 
     @cached_property
     def predicates(self) -> tuple[str, ...]:

@@ -1,15 +1,16 @@
 """Reads the retrieval settings of systems, and opens the corpus and retriever that they select.
 
 The corpus (setting ``passages``) is one of: the graph as sentences, by ``fact`` or by ``subject``;
-the chunks of a run of ``epoche kg build`` (``chunk``); recorded web searches (``web``). The other
-settings are listed in ``docs/reference/systems.md``; settings without effect on the chosen corpus
-and retriever are refused.
+the chunks of a run of ``epoche kg build`` (``chunk``); passages in a file (``text``); recorded web
+searches (``web``). The other settings are listed in ``docs/reference/systems.md``; settings without
+effect on the chosen corpus and retriever are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.abstention.system import SystemOptions
@@ -29,6 +30,7 @@ _RETRIEVERS_BY_CORPUS = {
     "fact": TEXT_RETRIEVERS,
     "subject": TEXT_RETRIEVERS,
     "chunk": RUN_RETRIEVERS,
+    "text": TEXT_RETRIEVERS,
     "web": ("web",),
 }
 _EMBEDDING_RETRIEVERS = ("dense", "hybrid", "ensemble")
@@ -45,6 +47,8 @@ class RetrievalPlan:
     top_k: int
     run: str = ""
     """Folder of the run whose chunks are searched."""
+    texts: str = ""
+    """File of passages, such as the one that is written beside cards about documents."""
     frozen: str = ""
     """File of recorded web searches."""
     embedder: str = ""
@@ -66,13 +70,16 @@ class RetrievalPlan:
         Raises:
             SettingError: a setting is invalid, or the file of the corpus is not named.
         """
-        run, frozen = settings.get_text("run", ""), settings.get_text("frozen", "")
+        files = {
+            corpus: (key, settings.get_text(key, ""))
+            for corpus, key in (("chunk", "run"), ("text", "texts"), ("web", "frozen"))
+        }
         # The first choice is the default: a named file implies the corpus that it belongs to.
-        preferred = ("chunk",) if run else ("web",) if frozen else ()
+        preferred = [corpus for corpus, (_, value) in files.items() if value][:1]
         passages = settings.get_choice(
-            "passages", tuple(dict.fromkeys((*preferred, "fact", "subject", "chunk", "web")))
+            "passages", tuple(dict.fromkeys((*preferred, "fact", "subject", *files)))
         )
-        for corpus, key, value in (("chunk", "run", run), ("web", "frozen", frozen)):
+        for corpus, (key, value) in files.items():
             if (passages == corpus) != bool(value):
                 raise SettingError(
                     f"passages={corpus} and {key} must be given together",
@@ -90,9 +97,8 @@ class RetrievalPlan:
             )
         retriever = settings.get_choice("retriever", _RETRIEVERS_BY_CORPUS[passages])
         top_k = settings.get_int("top_k", 5, minimum=1)
-        return cls.for_retriever(
-            settings, retriever, passages=passages, top_k=top_k, run=run, frozen=frozen
-        )
+        paths = dict(files.values())
+        return cls.for_retriever(settings, retriever, passages=passages, top_k=top_k, **paths)
 
     @classmethod
     def for_retriever(cls, settings: Settings, retriever: str, **fields: Any) -> RetrievalPlan:
@@ -170,6 +176,8 @@ def open_library(plan: RetrievalPlan, options: SystemOptions) -> PassageLibrary:
     """
     if plan.passages == "chunk":
         return _open_run_library(plan)
+    if plan.passages == "text":
+        return _open_text_library(plan)
     if plan.passages == "web":
         return _open_web_library(plan)
     from kg.knowledge import KnowledgeBase
@@ -240,6 +248,21 @@ def _open_run_library(plan: RetrievalPlan) -> PassageLibrary:
     }
     return PassageLibrary(
         list_run_passages(run), retriever, plan.top_k, None, params, prose=True, headings=headings
+    )
+
+
+def _open_text_library(plan: RetrievalPlan) -> PassageLibrary:
+    from kg.base.files import sha256_file
+    from kg.text.evidence import read_passages
+    from retrieval.protocol import Passage
+
+    sources = read_passages(Path(plan.texts))
+    passages = [Passage(source.id, source.text) for source in sources]
+    retriever = make_text_retriever(plan, passages)
+    params = {"texts_sha256": sha256_file(plan.texts), **describe_plan(plan, retriever)}
+    headings = {source.id: source.title for source in sources if source.title}
+    return PassageLibrary(
+        passages, retriever, plan.top_k, None, params, prose=True, headings=headings
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -14,6 +15,7 @@ from kg.base.console import StageCallback
 from kg.base.plain_text import clean_text, format_count
 from kg.claims import Claim
 from kg.graph import Graph
+from kg.predicate_words import PredicateWording
 from kg.profile.answers import quote_toml, render_answers
 from kg.profile.axioms import AxiomReader
 from kg.profile.class_links import list_class_links
@@ -57,6 +59,16 @@ MAX_PAGE_ROWS = 200
 """Maximum number of predicates on the readiness page."""
 
 
+class DomainTexts(NamedTuple):
+    """What is known of a graph that was extracted from documents."""
+
+    wordings: Mapping[str, PredicateWording] = MappingProxyType({})
+    """IRI of the predicate → templates; the others are made from the label."""
+    passages: Path | None = None
+    quotes: str = ""
+    """Name of the file of quotes in the folder."""
+
+
 class Draft(NamedTuple):
     """A drafted domain."""
 
@@ -72,6 +84,7 @@ def draft_domain(
     *,
     name: str,
     shapes_files: Sequence[Path] = (),
+    texts: DomainTexts | None = None,
     show_stage: StageCallback,
 ) -> Draft:
     """Drafts the domain of a graph.
@@ -85,6 +98,7 @@ def draft_domain(
         answers: what the user said about doubtful rules.
         name: name of the domain.
         shapes_files: the user's own shapes, used beside the drafted ones.
+        texts: how the predicates are worded, and the passages that state the facts.
         show_stage: is told how far the work has come.
     """
     class_links = list_class_links(graph)
@@ -114,7 +128,7 @@ def draft_domain(
     domain = _Domain(folder, name, graph, shapes_files, naming, bool(class_links))
     return Draft(
         {
-            "domain.toml": _render_domain(domain, rows),
+            "domain.toml": _render_domain(domain, rows, texts or DomainTexts()),
             "shapes.ttl": f"# {HEAD}: rules that hold in the graph, each with its support.\n"
             "# Say in confirm.toml which of them are false in the world.\n\n"
             + render_shapes(kept, nouns),
@@ -223,7 +237,7 @@ def _withdraw(judgement: Judgement) -> Judgement:
     return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
 
 
-def _render_domain(domain: _Domain, rows: Sequence[Readiness]) -> str:
+def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:
     graph_files = [_relate(path, domain.folder) for path in domain.graph.sources]
     graph_files += [CLASS_LINKS] if domain.has_class_links else []
     shapes_files = ["shapes.ttl", *(_relate(path, domain.folder) for path in domain.shapes_files)]
@@ -235,6 +249,9 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness]) -> str:
         f"shapes = {_quote_list(shapes_files)}",
         f"languages = {_quote_list(domain.naming.languages)}",
     ]
+    if texts.passages:
+        lines.append(f"passages = {quote_toml(_relate(texts.passages, domain.folder))}")
+        lines.append(f"quotes = {quote_toml(texts.quotes)}")
     if domain.naming.predicates:
         names = [f"<{iri}>" for iri in domain.naming.predicates]
         lines.append(f"naming_predicates = {_quote_list(names)}")
@@ -264,6 +281,13 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness]) -> str:
             f"[predicates.{quote_toml(f'<{row.iri}>')}]",
             f"label = {quote_toml(row.label)}",
         ]
+        wording = texts.wordings.get(row.iri)
+        if wording:
+            lines += [
+                f"fact = {quote_toml(wording.fact)}",
+                f"denied = {quote_toml(wording.denied)}",
+                f"questions = {_quote_list(wording.questions)}",
+            ]
         if row.is_asked:
             lines.append("default = true")
     return "\n".join(lines) + "\n"

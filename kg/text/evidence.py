@@ -1,0 +1,196 @@
+"""The passages that facts were extracted from, and the words in them that state each fact.
+
+With it, cards are proved twice: by the graph, and by what the passages say. What a passage states
+is not unknown, and a fact that is set aside must not stand in the passages that systems read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kg.base.errors import DuplicateIdError
+from kg.base.files import iter_records
+from kg.claims import Claim
+from kg.words.name_forms import normalise_name
+
+if TYPE_CHECKING:
+    from kg.text.chunks import Chunk
+
+# After a full stop that follows a letter in lower case, a number or a bracket, so that "St. Louis"
+# and "J. S. Bach" stay whole.
+_SENTENCE_BREAK: Final = re.compile(
+    r"(?<=[a-zß-ÿ0-9)\]”\"][.!?])\s+(?=[\"“(\[]?[A-ZÀ-ÞΑ-ΩА-Я0-9])|\n{2,}"
+)
+_BREAKS_WITHIN: Final = re.compile(r"\b(?:St|Mr|Mrs|Dr|Prof|vs|No|Jr|Sr|Mt|ca|bzw|Nr)\.$")
+
+
+class SourcePassage(msgspec.Struct, frozen=True):
+    """A passage of a document."""
+
+    id: str
+    text: str
+    title: str = ""
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """The words of a passage that state a fact."""
+
+    subj: str
+    pred: str
+    obj: str
+    passage: str
+    text: str
+
+    @property
+    def claim(self) -> Claim:
+        """The fact."""
+        return Claim(self.subj, self.pred, self.obj)
+
+
+def read_passages(path: Path) -> list[SourcePassage]:
+    """Reads passages, one JSON object per line, with ``id``, ``text`` and perhaps ``title``.
+
+    Args:
+        path: the file, or a run of ``epoche kg build``, whose chunks are the passages.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: a line is not such an object.
+        DuplicateIdError: two passages have the same id.
+        RunFolderError: the run cannot be opened.
+    """
+    if path.is_dir():
+        from kg.text.run.folder import open_run
+
+        return [_describe_chunk(chunk) for chunk in open_run(path).chunks]
+    passages = list(iter_records(path, "passage", _parse_passage))
+    seen: set[str] = set()
+    for passage in passages:
+        if passage.id in seen:
+            raise DuplicateIdError(f"two passages have the id {passage.id!r}", where=str(path))
+        seen.add(passage.id)
+    return passages
+
+
+def _describe_chunk(chunk: Chunk) -> SourcePassage:
+    headings = chunk.metadata.get("section_path")
+    title = " › ".join(map(str, headings)) if isinstance(headings, list) else ""
+    return SourcePassage(chunk.id, chunk.text, title)
+
+
+def _parse_passage(row: dict[str, Any]) -> SourcePassage:
+    id_ = row.get("id", row.get("_id"))
+    values = {"id": str(id_) if isinstance(id_, int) else id_, "text": row.get("text")}
+    return msgspec.convert({**values, "title": row.get("title") or ""}, SourcePassage)
+
+
+def split_into_sentences(text: str) -> list[str]:
+    """Splits a text at the ends of its sentences; joined by spaces they are the text again."""
+    sentences: list[str] = []
+    for part in _SENTENCE_BREAK.split(text):
+        if sentences and _BREAKS_WITHIN.search(sentences[-1]):
+            sentences[-1] += f" {part}"
+        elif part:
+            sentences.append(part)
+    return sentences
+
+
+def pad_words(text: str) -> str:
+    """Returns the words of a text in a form for comparison, each between spaces."""
+    return f" {normalise_name(text, ())} "
+
+
+class Evidence:
+    """Passages, and quotes of them.
+
+    Args:
+        passages: the passages.
+        quotes: what states which fact.
+    """
+
+    def __init__(self, passages: Sequence[SourcePassage], quotes: Iterable[Quote]) -> None:
+        self.passages = {passage.id: passage for passage in passages}
+        self._words = {
+            passage.id: pad_words(f"{passage.title} {passage.text}") for passage in passages
+        }
+        self._by_word: dict[str, set[str]] = defaultdict(set)
+        for id_, words in self._words.items():
+            for word in words.split():
+                self._by_word[word].add(id_)
+        self._quotes: dict[Claim, list[Quote]] = defaultdict(list)
+        for quote in quotes:
+            self._quotes[quote.claim].append(quote)
+
+    @classmethod
+    def load(cls, passages: Path, quotes: Path) -> Evidence:
+        """Reads passages and quotes.
+
+        Raises:
+            EpocheError: a file is missing or not valid.
+        """
+        rows = iter_records(quotes, "quote", lambda row: msgspec.convert(row, Quote))
+        return cls(read_passages(passages), rows)
+
+    def list_quotes(self, claim: Claim) -> list[Quote]:
+        """Lists what states a fact."""
+        return self._quotes.get(claim, [])
+
+    def find_passages(self, names: Iterable[str]) -> set[str]:
+        """Finds the passages that mention one of some names."""
+        found: set[str] = set()
+        for name in names:
+            phrase = pad_words(name)
+            words = phrase.split()
+            if words:
+                candidates = set.intersection(*(self._by_word.get(w, set()) for w in words))
+                found |= {id_ for id_ in candidates if phrase in self._words[id_]}
+        return found
+
+    def find_mentions(self, subject: Iterable[str], target: Iterable[str]) -> set[str]:
+        """Finds the passages that mention both ends of a claim, by any of their names."""
+        return self.find_passages(subject) & self.find_passages(target)
+
+    def remove_mentions(
+        self, claims: Mapping[Claim, tuple[Sequence[str], Sequence[str]]]
+    ) -> Evidence:
+        """Returns the evidence without the sentences that could state some claims.
+
+        Of each passage that mentions both ends, or is quoted for the claim, every sentence that
+        mentions the object is removed.
+
+        Args:
+            claims: claim → names of its subject and of its object.
+        """
+        removed: dict[str, set[str]] = defaultdict(set)
+        for claim, (subject, target) in claims.items():
+            quoted = {quote.passage for quote in self.list_quotes(claim)}
+            for id_ in quoted | self.find_mentions(subject, target):
+                removed[id_] |= {pad_words(name) for name in target}
+        passages = []
+        for passage in self.passages.values():
+            phrases = removed.get(passage.id)
+            if phrases:
+                text = " ".join(
+                    sentence
+                    for sentence in split_into_sentences(passage.text)
+                    if not any(phrase in pad_words(sentence) for phrase in phrases)
+                )
+                has_name = any(phrase in pad_words(passage.title) for phrase in phrases)
+                title = "" if has_name else passage.title
+                passage = SourcePassage(passage.id, text, title)
+            if passage.text:
+                passages.append(passage)
+        texts = {passage.id: pad_words(f"{passage.title} {passage.text}") for passage in passages}
+        quotes = [
+            quote
+            for group in self._quotes.values()
+            for quote in group
+            if pad_words(quote.text) in texts.get(quote.passage, "")
+        ]
+        return Evidence(passages, quotes)

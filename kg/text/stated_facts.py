@@ -1,0 +1,366 @@
+"""Reads facts extracted from documents, and makes a graph of them that ``epoche kg init`` can use.
+
+A fact is a subject, a relation and an object in words, with the words of the document that state
+it. Spellings of one name become one thing, forms of one relation become one predicate, and dates,
+years and numbers become values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from kg.base.errors import EmptyGraphError
+from kg.base.files import iter_records
+from kg.base.plain_text import clean_text, format_count
+from kg.claims import Claim
+from kg.predicate_words import PredicateWording
+from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, to_ntriples, write_literal
+from kg.text.evidence import Quote, SourcePassage, pad_words, split_into_sentences
+from kg.words.name_forms import normalise_name
+
+FACTS_ENDING: Final = ".jsonl"
+"""Extension of a file of facts."""
+MAX_NAME_CHARS: Final = 120
+"""Maximum length of a name; longer "names" are clauses."""
+MIN_CLASS_MEMBERS: Final = 5
+"""Number of things of a kind below which the kind is left out."""
+MIN_SUBJECTS: Final = 5
+"""Number of subjects of a relation below which it is left out."""
+MIN_SHARE: Final = 0.8
+"""Share of a relation's values that must be of one type; the others are left out."""
+BASE: Final = "urn:epoche:text:"
+
+_AUXILIARIES: Final = re.compile(
+    r"(?:(?:is|was|are|were|be|been|being|am|has been|have been|had been|ist|war|sind|waren|wurde|"
+    r"wurden)\s+)+(?=\S)"
+)
+_COPULAS: Final = frozenset({"is", "was", "are", "were", "is a", "is an", "was a", "was an"})
+_EMPTY_WORDS: Final = frozenset(
+    {"a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from"}
+    | {"had", "has", "have", "in", "is", "of", "on", "or", "the", "to", "was", "were", "with"}
+    | {"das", "der", "die", "ein", "eine", "hat", "hatte", "im", "ist", "mit", "von", "war"}
+)
+"""Relations of these words alone do not say how two things are related."""
+_KIND: Final = re.compile(
+    r"(?:an?\s+|the\s+)?([^,;()]+?)(?:\s+(?:of|in|from|by|for|that|which|who|"
+    r"at|on|with|to|and|or|about|as|located|based|born)\b.*)?$",
+    re.I,
+)
+_DATE_FORMATS: Final = ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d %b %Y", "%b %d, %Y")
+_YEAR: Final = re.compile(r"(?:in )?([12]\d{3})")
+_NUMBER: Final = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[+-]?\d+(?:\.\d+)?")
+
+
+class StatedFact(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact that a passage states, in words."""
+
+    subject: str
+    relation: str
+    object: str
+    quote: str = ""
+    """The words of the passage that state it; empty if the extractor did not say."""
+    passage: str = ""
+    """Id of the passage: a chunk of a run, or the passage of another tool."""
+
+    @property
+    def key(self) -> str:
+        """Identifies the fact, however its quote is found."""
+        parts = (self.subject, self.relation, self.object, self.passage)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+class FactDomain(NamedTuple):
+    """A graph of facts and how to word them."""
+
+    ntriples: str
+    wordings: dict[str, PredicateWording]
+    """IRI of the predicate → templates."""
+    facts: tuple[tuple[str, StatedFact], ...]
+    """IRI of the predicate and fact, for each fact of the graph."""
+    quotes: tuple[Quote, ...]
+    """What states each triple; empty without passages."""
+    notes: tuple[str, ...]
+    """What was left out, with counts."""
+
+
+def read_facts(paths: Iterable[Path]) -> list[StatedFact]:
+    """Reads files of facts, one JSON object per line.
+
+    The keys are ``subject``, ``relation`` (or ``predicate``), ``object``, ``quote``, and
+    ``passage`` (or ``chunk_id``); other keys are ignored. The proposals of ``epoche kg extract``
+    are such a file: those that it rejected are left out.
+
+    Raises:
+        MissingFileError: no such file.
+        RecordError: a line is not such an object; names the file and the line.
+    """
+    facts = (fact for path in paths for fact in iter_records(path, "fact", _parse_fact))
+    return [fact for fact in facts if fact is not None]
+
+
+def _parse_fact(row: dict[str, Any]) -> StatedFact | None:
+    if row.get("outcome") in ("unusable", "contradicted"):
+        return None
+    values = {
+        "subject": row.get("subject"),
+        "relation": row.get("relation", row.get("predicate")),
+        "object": row.get("object"),
+        "quote": row.get("quote") or "",
+        "passage": row.get("passage") or row.get("chunk_id") or "",
+    }
+    missing = [key for key in ("subject", "relation", "object") if values[key] is None]
+    if missing:
+        raise ValueError(f"it has no {' and no '.join(missing)}")
+    fact = msgspec.convert(values, StatedFact)
+    return StatedFact(**{key: clean_text(getattr(fact, key)) for key in values})
+
+
+class _Value(NamedTuple):
+    """A literal; ``datatype`` is empty for the name of a thing."""
+
+    datatype: str
+    text: str
+
+
+def _read_value(text: str) -> _Value:
+    """Reads a date, a year or a number; anything else is a name."""
+    for date_format in _DATE_FORMATS:
+        try:
+            return _Value("date", datetime.strptime(text, date_format).date().isoformat())
+        except ValueError:
+            continue
+    if match := _YEAR.fullmatch(text):
+        return _Value("gYear", match[1])
+    if _NUMBER.fullmatch(text):
+        return _Value("decimal", text.replace(",", ""))
+    return _Value("", text)
+
+
+def build_fact_domain(
+    facts: Sequence[StatedFact], passages: Sequence[SourcePassage] = ()
+) -> FactDomain:
+    """Builds the graph of some facts.
+
+    Args:
+        facts: the facts, in any order; the graph does not depend on it.
+        passages: where they come from. If given, a fact is used only if its passage mentions its
+            subject and its object, and has its quote if it has one.
+
+    Raises:
+        EmptyGraphError: no fact says how two things are related.
+    """
+    checker = _QuoteChecker(passages) if passages else None
+    n_given = len(facts)
+    if checker:
+        facts = list(checker.iter_quoted(facts))
+    n_unquoted = n_given - len(facts)
+    kinds = _find_kinds(facts)
+    relations: dict[str, Counter[str]] = defaultdict(Counter)
+    by_relation: dict[str, list[tuple[StatedFact, _Value]]] = defaultdict(list)
+    n_empty = n_long = 0
+    for fact in facts:
+        surface = " ".join(fact.relation.casefold().split())
+        if not set(surface.split()) - _EMPTY_WORDS:
+            n_empty += surface not in _COPULAS
+            continue
+        value = _read_value(fact.object)
+        if not _is_name(fact.subject) or not (value.datatype or _is_name(fact.object)):
+            n_long += 1
+            continue
+        key = _AUXILIARIES.sub("", surface, count=1) if _AUXILIARIES.match(surface) else surface
+        relations[key][surface] += 1
+        by_relation[key].append((fact, value))
+    builder = _GraphBuilder()
+    n_mixed = n_rare = 0
+    for key in sorted(by_relation):
+        rows = by_relation[key]
+        if len({normalise_name(fact.subject) for fact, _ in rows}) < MIN_SUBJECTS:
+            n_rare += len(rows)
+            continue
+        n_mixed += builder.add_relation(key, _choose_surface(relations[key]), rows)
+    if not builder.quotes:
+        raise EmptyGraphError(
+            "no fact says how two things are related",
+            hint="Each line needs a subject, a relation and an object.",
+        )
+    counts = (
+        (n_unquoted, "whose passage does not mention subject, object and quote"),
+        (n_empty, "whose relation has no content word (“has”, “in”)"),
+        (n_long, "whose subject or object is a clause and no name"),
+        (n_rare, f"of relations that fewer than {MIN_SUBJECTS} subjects have"),
+        (n_mixed, "whose value is of another type than most of its relation"),
+    )
+    notes = tuple(f"{format_count(n, 'fact')} left out {why}" for n, why in counts if n)
+    quotes = tuple(
+        Quote(claim.subj, claim.pred, claim.obj, fact.passage, fact.quote)
+        for claim in sorted(builder.quotes)
+        for fact in builder.quotes[claim]
+        if fact.quote
+    )
+    used = tuple((claim.pred, fact) for claim, group in builder.quotes.items() for fact in group)
+    return FactDomain(builder.render(kinds), builder.wordings, used, quotes, notes)
+
+
+class _QuoteChecker:
+    """Checks facts against their passages, and finds the sentence that states each."""
+
+    def __init__(self, passages: Sequence[SourcePassage]) -> None:
+        self._passages = {passage.id: passage for passage in passages}
+        self._sentences: dict[str, list[tuple[str, str]]] = {}
+
+    def iter_quoted(self, facts: Iterable[StatedFact]) -> Iterator[StatedFact]:
+        """Yields the facts that their passages state, each with its quote."""
+        for fact in facts:
+            quote_text = self._find_quote(fact)
+            if quote_text:
+                yield msgspec.structs.replace(fact, quote=quote_text)
+
+    def _find_quote(self, fact: StatedFact) -> str:
+        passage = self._passages.get(fact.passage)
+        if passage is None:
+            return ""
+        subject, target = pad_words(fact.subject), pad_words(fact.object)
+        if subject not in pad_words(f"{passage.title} {passage.text}"):
+            return ""
+        if passage.id not in self._sentences:
+            sentences = split_into_sentences(passage.text)
+            self._sentences[passage.id] = [(text, pad_words(text)) for text in sentences]
+        found = [pair for pair in self._sentences[passage.id] if target in pair[1]]
+        if fact.quote:
+            words = pad_words(fact.quote)
+            has_quote = target in words and words in pad_words(passage.text)
+            return fact.quote if has_quote else ""
+        # A sentence with both names, else one whose subject may be a pronoun.
+        both = [text for text, words in found if subject in words]
+        return both[0] if both else found[0][0] if found else ""
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= MAX_NAME_CHARS and any(c.isalnum() for c in text)
+
+
+def _choose_surface(surfaces: Counter[str]) -> str:
+    """Chooses the words for a relation: its most frequent form that is a whole verb phrase."""
+    ranked = sorted(surfaces, key=lambda text: (-surfaces[text], text))
+    best = next((text for text in ranked if _AUXILIARIES.match(text)), ranked[0])
+    # "published by" without its verb
+    return f"was {best}" if best.endswith(" by") and not _AUXILIARIES.match(best) else best
+
+
+def _find_kinds(facts: Iterable[StatedFact]) -> dict[str, str]:
+    """Finds what things are: of "is a peer-reviewed journal of physics" the noun "journal"."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for fact in facts:
+        surface = " ".join(fact.relation.casefold().split())
+        if surface not in _COPULAS or not _is_name(fact.subject):
+            continue
+        has_article = surface.endswith((" a", " an")) or re.match(r"(?i)an?\s", fact.object)
+        match = _KIND.match(fact.object)
+        if not match or not (has_article or match[1].islower()):
+            continue
+        noun = match[1].split()[-1].casefold()
+        if noun.isalpha() and len(noun) > 2:
+            found[normalise_name(fact.subject)][noun] += 1
+    return {name: min(nouns, key=lambda n: (-nouns[n], n)) for name, nouns in found.items()}
+
+
+class _GraphBuilder:
+    """Collects the triples of relations, and the spellings of the names in them."""
+
+    def __init__(self) -> None:
+        self.quotes: dict[Claim, list[StatedFact]] = {}
+        self.wordings: dict[str, PredicateWording] = {}
+        self._spellings: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def add_relation(
+        self, key: str, surface: str, rows: Sequence[tuple[StatedFact, _Value]]
+    ) -> int:
+        """Adds the facts of a relation; returns how many are left out for their type of value."""
+        types = Counter(value.datatype for _, value in rows)
+        # A day is seldom that of two subjects, so only its year is asked about.
+        has_days = types["date"] > 0
+        types["gYear"] += types.pop("date", 0)
+        datatype = min(types, key=lambda name: (-types[name], name))
+        if types[datatype] < MIN_SHARE * len(rows):
+            return len(rows)
+        if datatype == "gYear" and has_days:
+            key = re.sub(r" (?:on|in)$", "", key)
+            surface = f"{re.sub(r' (?:on|in)$', '', surface)} in the year"
+            key = f"{key} in the year"
+        predicate = _make_iri("relation:", key)
+        self.wordings[predicate] = _word(key, surface)
+        n_left_out = 0
+        for fact, value in rows:
+            if value.datatype == "date":
+                value = _Value("gYear", value.text[:4])
+            if value.datatype != datatype:
+                n_left_out += 1
+            elif datatype:
+                self._add(fact, predicate, write_literal(value.text, XSD + datatype))
+            else:
+                self._add(fact, predicate, self._name(fact.object))
+        return n_left_out
+
+    def _name(self, text: str) -> str:
+        name = normalise_name(text)
+        self._spellings[name][text] += 1
+        return _make_iri("", name)
+
+    def _add(self, fact: StatedFact, predicate: str, target: str) -> None:
+        claim = Claim(self._name(fact.subject), predicate, target)
+        self.quotes.setdefault(claim, []).append(fact)
+
+    def render(self, kinds: dict[str, str]) -> str:
+        """Renders the graph as sorted N-Triples, with labels and kinds."""
+        claims = list(self.quotes)
+        for name, spellings in self._spellings.items():
+            label = min(spellings, key=lambda text: (-spellings[text], text))
+            claims.append(Claim(_make_iri("", name), RDFS + "label", write_literal(label)))
+            claims += (
+                Claim(_make_iri("", name), SKOS + "altLabel", write_literal(text))
+                for text in spellings
+                if text.casefold() != label.casefold()
+            )
+        members = Counter(kinds[name] for name in self._spellings if name in kinds)
+        for name in self._spellings:
+            noun = kinds.get(name, "")
+            if members[noun] >= MIN_CLASS_MEMBERS:
+                claims.append(Claim(_make_iri("", name), RDF_TYPE, _make_iri("kind:", noun)))
+        for noun, count in members.items():
+            if count >= MIN_CLASS_MEMBERS:
+                claims.append(Claim(_make_iri("kind:", noun), RDFS + "label", write_literal(noun)))
+        for predicate, wording in self.wordings.items():
+            claims.append(Claim(predicate, RDFS + "label", write_literal(wording.label)))
+        terms = ((claim.subj, claim.pred, claim.obj) for claim in claims)
+        return "".join(sorted({f"{' '.join(map(to_ntriples, row))} .\n" for row in terms}))
+
+
+def _word(label: str, surface: str) -> PredicateWording:
+    """Words a relation as the documents do."""
+    return PredicateWording(
+        label=label,
+        fact=f"{{{{ subj }}}} {_escape(surface)} {{{{ obj }}}}.",
+        denied=f"It is not true that {{{{ subj }}}} {_escape(surface)} {{{{ obj }}}}.",
+        questions=(f"Is it true that {{{{ subj }}}} {_escape(surface)} {{{{ obj }}}}?",),
+    )
+
+
+def _escape(text: str) -> str:
+    """Removes what a template would execute."""
+    return re.sub(r"[{}%#]", "", text)
+
+
+def _make_iri(prefix: str, name: str) -> str:
+    local = quote(name.replace(" ", "_"), safe="")
+    if len(local) > 200:
+        local = f"{local[:160]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    return f"{BASE}{prefix}{local}"
