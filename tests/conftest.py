@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             name for name in dict.fromkeys(required_extras) if name in unavailable_extras
         ]
         if missing_extras:
-            reason = f"needs the extra {' and '.join(missing_extras)}: make setup-dense"
+            reason = f"needs the extra {' and '.join(missing_extras)}: make test-extras"
             item.add_marker(pytest.mark.skip(reason=reason))
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,7 +106,8 @@ print(vectors.shape, hashlib.sha256(vectors.tobytes()).hexdigest())
 """
 
 
-def test_bytes_do_not_depend_on_the_number_of_threads(minilm: embedder.Embedder) -> None:
+@pytest.mark.extra("minilm")
+def test_bytes_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     texts = "\n".join(text.replace("\n", " ") for text in list_real_texts()[:60])
     outputs = set()
     for threads in ("1", "3"):
@@ -113,7 +115,7 @@ def test_bytes_do_not_depend_on_the_number_of_threads(minilm: embedder.Embedder)
         result = subprocess.run(
             [sys.executable, "-c", DRIVER],
             input=texts,
-            cwd=PRODUCT,
+            cwd=tmp_path,
             env={**os.environ, **variables, "HF_HUB_OFFLINE": "1", "PYTHONUTF8": "1"},
             capture_output=True,
             encoding="utf-8",
