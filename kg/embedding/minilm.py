@@ -201,12 +201,13 @@ def _clean_text(text: str) -> str:
 
 def _attend(queries: Floats, keys: Floats, values: Floats) -> Floats:
     """Computes scaled dot-product attention; all shapes are (texts, heads, tokens, size)."""
-    weights: Floats = queries @ keys.swapaxes(-1, -2)
-    weights *= np.float32(queries.shape[-1] ** -0.5)
-    weights -= weights.max(axis=-1, keepdims=True)
+    scale = np.float32(queries.shape[-1] ** -0.5)
+    scaled_queries: Floats = queries * scale
+    weights: Floats = scaled_queries @ keys.swapaxes(-1, -2)
+    weights -= weights.max(axis=-1, keepdims=True)  # the largest exponential is 1
     np.exp(weights, out=weights)
-    weights /= weights.sum(axis=-1, keepdims=True)
     context: Floats = weights @ values
+    context /= weights.sum(axis=-1, keepdims=True)
     return context
 
 
