@@ -325,9 +325,7 @@ def test_missing_extra_is_reported(workspace: Path, monkeypatch: pytest.MonkeyPa
     ):
         monkeypatch.setitem(sys.modules, module, None)
         message = rf"pip install 'epoche\[{extra}\]'"
-        check_failure(
-            workspace, 18, *eval_command, *dense_options, *model_options, message=message
-        )
+        check_failure(workspace, 18, *eval_command, *dense_options, *model_options, message=message)
 
 
 def test_audit_reports_cards_with_label_leaks(workspace: Path) -> None:
