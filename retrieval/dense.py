@@ -1,4 +1,4 @@
-"""Retrieves passages by cosine similarity of sentence embeddings (extra ``dense``)."""
+"""Retrieves passages by cosine similarity of sentence embeddings (extra ``minilm``)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "EPOCHE_EMBEDDING_CACHE"
 """Environment variable that names a cache folder for embeddings. It is not a setting of the
 retriever, since it does not change the results."""
+_CACHE_VERSION = 2
+"""Changed when the same weights give vectors with other last digits."""
 PASSAGES_PER_STEP = 512
 """Number of passages that are embedded per step of the progress bar."""
 
@@ -81,15 +83,24 @@ def get_cache_folder() -> Path | None:
 
 
 def _embed_texts(texts: Sequence[str], embedder: Embedder) -> npt.NDArray[np.float32]:
-    """Computes the texts' normalised embeddings, shape (texts, dimensions)."""
+    """Computes the texts' normalised embeddings, shape (texts, dimensions).
+
+    Equal texts are embedded once: how a matrix library rounds may depend on the other texts of a
+    batch, but equal texts must get equal scores.
+    """
     import numpy as np
 
-    starts = range(0, len(texts), PASSAGES_PER_STEP)
+    rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    unique_texts = list(rows)
+    starts = range(0, len(unique_texts), PASSAGES_PER_STEP)
     parts = [
-        normalise_rows(embedder.encode(texts[start : start + PASSAGES_PER_STEP]))
+        normalise_rows(embedder.encode(unique_texts[start : start + PASSAGES_PER_STEP]))
         for start in track_progress(starts, what="embedding", total=len(starts))
     ]
-    return np.concatenate(parts) if parts else normalise_rows(embedder.encode([]))
+    if not parts:
+        return normalise_rows(embedder.encode([]))
+    matrix: npt.NDArray[np.float32] = np.concatenate(parts)[[rows[text] for text in texts]]
+    return matrix
 
 
 def _load_or_embed(
@@ -104,7 +115,7 @@ def _load_or_embed(
 
     from kg.base.files import convert_write_errors, write_bytes_atomic
 
-    hasher = hashlib.sha256(embedder.sha256.encode())
+    hasher = hashlib.sha256(f"{_CACHE_VERSION} {embedder.sha256}".encode())
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
         # The length prefix keeps ["ab"] from having the hash of ["a", "b"].

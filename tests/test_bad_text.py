@@ -60,7 +60,7 @@ def test_half_written_run_is_reported(workspace: Path, command: tuple[str, ...])
     check_failure(workspace, 31, *command, message=r"the run is incomplete: graph\.json")
 
 
-@pytest.mark.extra("dense", "minilm")
+@pytest.mark.extra("minilm")
 def test_run_of_another_embedding_model_is_refused(small_run: Path, workspace: Path) -> None:
     write_file("more.md", "# 9 Keys\n\nA key opens the library.\n")
     extend = ("kg", "build", "more.md", "--out", "runs/small", "--extend")

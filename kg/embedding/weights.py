@@ -1,7 +1,6 @@
-"""Locates the weights of local models and checks their hashes.
+"""Locates the weights of local models, embedders and cross-encoders, and checks their hashes.
 
-Used for all models loaded with sentence-transformers: embedders and cross-encoders. On a machine
-without access to a model hub, loading fails within seconds.
+On a machine without access to a model hub, loading fails within seconds.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import contextlib
 import hashlib
 import importlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -73,11 +73,16 @@ def resolve_model_folder(model: str, *, hint: str) -> tuple[Path, str]:
     return download_from_hub(model, hint=hint), model
 
 
-def download_from_hub(name: str, *, hint: str) -> Path:
+def download_from_hub(name: str, *, hint: str, files: Sequence[str] | None = None) -> Path:
     """Returns a hub model's folder: from the local cache, else downloaded.
 
     Nothing is downloaded if ``HF_HUB_OFFLINE`` is set. Without access to the hub this fails within
     seconds, whereas the model classes would retry for over a minute.
+
+    Args:
+        name: its name on the hub.
+        hint: what to do if it is not available, for the message.
+        files: the only files to download; by default all.
 
     Raises:
         MissingExtraError: as ``resolve_model_folder``.
@@ -87,7 +92,7 @@ def download_from_hub(name: str, *, hint: str) -> Path:
     with contextlib.suppress(Exception):
         return Path(hub.snapshot_download(name, local_files_only=True))
     try:
-        return Path(hub.snapshot_download(name, etag_timeout=HUB_TIMEOUT_S))
+        return Path(hub.snapshot_download(name, etag_timeout=HUB_TIMEOUT_S, allow_patterns=files))
     except Exception as error:
         raise MissingExtraError(
             f"the model cannot be downloaded from the hub: {type(error).__name__}",
@@ -132,10 +137,23 @@ def require_weights(folder: Path, sha256: str, name: str) -> None:
     Raises:
         WeightsError: the weights are different, or there are none.
     """
-    actual = hash_weights(folder)
+    _require_hash(hash_weights(folder), sha256, f"the weights of {name}", folder)
+
+
+def require_file_hash(file: Path, sha256: str, name: str) -> None:
+    """Checks that another file of a model is the published one.
+
+    Raises:
+        WeightsError: it is different or missing.
+    """
+    actual = sha256_file(file) if file.is_file() else "of no file"
+    _require_hash(actual, sha256, f"the {file.name} of {name}", file.parent)
+
+
+def _require_hash(actual: str, sha256: str, what: str, folder: Path) -> None:
     if actual != sha256:
         raise WeightsError(
-            f"the weights of {name} are not the published ones: sha256 {actual}, not {sha256}",
+            f"{what}: sha256 {actual}, not {sha256} as published",
             where=str(folder),
-            hint="Install them again; to use other weights on purpose, give their folder.",
+            hint="Install the model again; to use another one on purpose, give its folder.",
         )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from kg.base.errors import (
     GraphSyntaxError,
     MissingFileError,
     RecordError,
+    SettingError,
 )
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 from kg.knowledge import KnowledgeBase
@@ -262,6 +266,50 @@ def test_rag_can_retrieve_by_embeddings(
     retriever = read_manifest(tmp_path / "r.manifest.json").params["retriever"]
     assert letter_embedder == ["some/model"]
     assert retriever == {"name": "dense", "embedder": "letters", "weights_sha256": "ab" * 32}
+
+
+def test_rag_dense_is_rag_with_embeddings(
+    options: SystemOptions, cards: Path, tmp_path: Path, letter_embedder: list[str]
+) -> None:
+    dense = replace(options, settings={"top_k": "20"})
+    rag = replace(options, settings={"top_k": "20", "retriever": "dense"})
+    predictions = collect_predictions("rag_dense", dense, cards, tmp_path / "d.jsonl")
+    assert predictions == collect_predictions("rag", rag, cards, tmp_path / "r.jsonl")
+    assert {row.system for row in read_results(tmp_path / "d.jsonl")} == {"rag_dense"}
+    dense_manifest, rag_manifest = (
+        read_manifest(tmp_path / f"{name}.manifest.json") for name in ("d", "r")
+    )
+    assert dense_manifest.params == rag_manifest.params
+    assert letter_embedder == ["", ""]
+    for settings in ({"retriever": "bm25"}, {"context": "card"}):
+        with pytest.raises(SettingError):
+            make_systems("rag_dense", replace(options, settings=settings))
+
+
+@pytest.mark.slow
+@pytest.mark.extra("minilm")
+def test_rag_dense_needs_no_pytorch(cards: Path, tmp_path: Path) -> None:
+    driver = (
+        "import sys\n"
+        "from epoche.cli import app\n"
+        "app(sys.argv[1:], standalone_mode=False)\n"
+        "assert not {'torch', 'sentence_transformers', 'transformers'} & sys.modules.keys()\n"
+    )
+    outputs = set()
+    for threads in ("1", "3"):
+        out = tmp_path / threads / "dense.jsonl"
+        command = ("eval", "--kg", "g.ttl", "--shapes", "s.ttl", "--system", "rag_dense")
+        subprocess.run(
+            [sys.executable, "-c", driver, *command, "--cards", str(cards), "--out", str(out)],
+            cwd=tmp_path,
+            env={**os.environ, "HF_HUB_OFFLINE": "1", "OPENBLAS_NUM_THREADS": threads},
+            check=True,
+        )
+        rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+        assert [row["pred"] for row in rows[:1]] == ["YES"], "the sentence was not found"
+        # Rows have the time that an answer took.
+        outputs.add(str([(row["id"], row["pred"], row["raw"]) for row in rows]))
+    assert len(outputs) == 1
 
 
 def test_rag_can_fuse_bm25_and_embeddings(

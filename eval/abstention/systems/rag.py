@@ -4,7 +4,7 @@ It is the text-only baseline for systems that query the graph. The text is the g
 sentences, the chunks of a run, or recorded web searches. A retriever finds passages for the
 question, and a lexical reader chooses the answer from them. It uses no language model, so it needs
 no server and its answers are reproducible. With ``context=card`` it reads the card's own facts
-instead of retrieved passages.
+instead of retrieved passages. ``rag_dense`` is the same system with retrieval by embeddings.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Rag:
     Args:
         library: the corpus with its retriever.
         reader: chooses the answer from the passages.
+        name: the system's name.
     """
 
-    name = "rag"
-
-    def __init__(self, library: PassageLibrary, reader: Reader) -> None:
+    def __init__(self, library: PassageLibrary, reader: Reader, name: str = "rag") -> None:
+        self.name = name
         self.graph_sha256 = library.graph_sha256
         self.reader = reader
         self._library = library
@@ -98,6 +98,22 @@ def create_system(options: SystemOptions) -> Rag | CardReader:
         # Settings that only retrieval uses are refused, since they would have no effect.
         settings.refuse_unknown()
         return CardReader(reader)
+    return _open_rag("rag", settings, options, reader)
+
+
+@register("rag_dense")
+def create_dense_system(options: SystemOptions) -> Rag:
+    """The same with passages retrieved by sentence embeddings (extra minilm).
+
+    Settings: ``threshold``, and those of ``retrieval_plan`` except ``retriever``.
+    """
+    settings = Settings({"retriever": "dense", **options.settings}, "rag_dense")
+    settings.get_choice("retriever", ("dense",))
+    reader = Reader(settings.get_fraction("threshold", DEFAULT_THRESHOLD))
+    return _open_rag("rag_dense", settings, options, reader)
+
+
+def _open_rag(name: str, settings: Settings, options: SystemOptions, reader: Reader) -> Rag:
     plan = RetrievalPlan.from_settings(settings)
     settings.refuse_unknown()
-    return Rag(open_library(plan, options), reader)
+    return Rag(open_library(plan, options), reader, name)

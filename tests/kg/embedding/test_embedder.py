@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.machinery
 import sys
 import types
 from pathlib import Path
@@ -33,10 +34,21 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]
     return calls
 
 
-def test_missing_extra_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("library", ["safetensors", "threadpoolctl", "tokenizers"])
+def test_missing_extra_names_what_to_install(
+    library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("safetensors", "threadpoolctl", "tokenizers", "sentence_transformers"):
+        module = types.ModuleType(name)
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delenv(embedder.MODEL_VARIABLE, raising=False)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=rf"{library} .*epoche\[minilm\].*--no-deps"):
+        embedder.load_embedder()
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match=r"epoche\[dense\]"):
-        embedder.load_embedder()
+        embedder.load_embedder(str(tmp_path))
 
 
 def test_given_folder_takes_precedence_over_the_variable(
@@ -59,17 +71,29 @@ def test_weights_package_takes_precedence_over_the_hub(
     assert [call["name"] for call in hub] == [embedder.DEFAULT_MODEL] * 2
     assert hub[0]["local_files_only"] is True
     assert hub[1]["etag_timeout"] == HUB_TIMEOUT_S
-    package = types.ModuleType(embedder.WEIGHTS_PACKAGE)
-    package.get_model_path = lambda: str(tmp_path)  # type: ignore[attr-defined]  # a stand-in
-    monkeypatch.setitem(sys.modules, embedder.WEIGHTS_PACKAGE, package)
+    assert set(hub[1]["allow_patterns"]) == {"model.safetensors", "tokenizer.json"}
+    # Fails if the code of the package is run.
+    folder = tmp_path / embedder.WEIGHTS_PACKAGE / "model"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, embedder.WEIGHTS_PACKAGE)
     with pytest.raises(WeightsError, match="no model weights"):
         embedder.find_model()
-    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    (folder / "model.safetensors").write_bytes(b"other weights")
     with pytest.raises(WeightsError, match=f"not {embedder.DEFAULT_SHA256}"):
         embedder.find_model()
-    monkeypatch.setattr(embedder, "DEFAULT_SHA256", hashlib.sha256(b"other weights").hexdigest())
-    assert embedder.find_model() == (tmp_path, embedder.DEFAULT_MODEL)
-    assert embedder.find_model(embedder.DEFAULT_MODEL) == (tmp_path, embedder.DEFAULT_MODEL)
+    weights_hash = hashlib.sha256(b"other weights").hexdigest()
+    monkeypatch.setattr(embedder, "DEFAULT_SHA256", weights_hash)
+    with pytest.raises(WeightsError, match=r"tokenizer.json .* sha256 of no file"):
+        embedder.find_model()
+    (folder / "tokenizer.json").write_bytes(b"other tokens")
+    with pytest.raises(WeightsError, match=f"not {embedder.DEFAULT_TOKENIZER_SHA256}"):
+        embedder.find_model()
+    tokenizer_hash = hashlib.sha256(b"other tokens").hexdigest()
+    monkeypatch.setattr(embedder, "DEFAULT_TOKENIZER_SHA256", tokenizer_hash)
+    assert embedder.find_model() == (folder, embedder.DEFAULT_MODEL)
+    assert embedder.find_model(embedder.DEFAULT_MODEL) == (folder, embedder.DEFAULT_MODEL)
     assert len(hub) == 2
 
 
