@@ -46,8 +46,8 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
     """
     if options.mode == "literal":
         raise SettingError(
-            "--mode literal judges no claims, so --judge-model has no effect",
-            where="--judge-model, --mode literal",
+            "--mode literal judges no claims, so a judge has no effect",
+            where="--judge-model, --nli, --mode literal",
             hint="Drop one of the two options.",
         )
     repeats = list_repeat_files(options.predictions)
