@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from eval.guard.segmenter import Segmenter
 from kg.words.normaliser import split_words
+
+if TYPE_CHECKING:
+    from eval.synthlink.items import Question
 
 
 def split_sentences(text: str) -> list[tuple[int, str]]:
@@ -24,3 +29,15 @@ def normalise_wording(sentence: str) -> str:
     Two sentences with the same result differ in case, spaces and punctuation only.
     """
     return " ".join(split_words(sentence))
+
+
+def list_expected_facts(question: Question) -> dict[int, str]:
+    """Returns the facts that an answer should state.
+
+    Returns:
+        Number of the step → its fact; if no step states a fact, number of the sentence → sentence
+        of the expected answer, from 1.
+    """
+    facts = {number: step.fact for number, step in enumerate(question.steps, 1) if step.fact}
+    sentences = [sentence.strip() for _, sentence in split_sentences(question.answer)]
+    return facts or dict(enumerate(sentences, 1))

@@ -229,9 +229,9 @@ def _build_limits(folder: ScoredFolder) -> Iterator[Block]:
 _REFUSED_SHOWN = 50
 
 _CANNOT_TELL = (
-    "F1 and speed compare words. An answer in words of its own that shares none with facts and "
-    "expected answers gets little, however right it is, and the right words in any order get as "
-    "much as a right answer.",
+    "F1, RQS and FCS are over what rules or a judge decide. Rules decide words of the evidence "
+    "more often than words of one's own, so read them together with their bounds. In literal, the "
+    "right words in any order get as much as a right answer.",
     "Rounds, and the pages opened in them, are the system's own statements.",
     "A claim or step is unjudged where no rule is sure of it and no judge decided it. It is part "
     "of no share; the bounds say how far it could move a score.",

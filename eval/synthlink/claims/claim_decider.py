@@ -14,7 +14,7 @@ from eval.synthlink.claims.polarity import Reading, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits
 from eval.synthlink.claims.words import Word, collect_names, is_same, is_same_word, split_text
-from eval.synthlink.sentences import split_sentences
+from eval.synthlink.sentences import list_expected_facts, split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,7 +100,7 @@ class ClaimDecider:
         )
         self._facts = [
             (clause, split_text(clause, self._names))
-            for fact in facts
+            for fact in list_expected_facts(question).values()
             for clause in split_fact(fact)
         ]
         self._triples = question.triples

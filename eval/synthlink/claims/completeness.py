@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from eval.synthlink.claims.claim_decider import ClaimDecider, Stated, split_fact
 from eval.synthlink.claims.splitter import ClaimText
 from eval.synthlink.claims.words import get_content, is_german, is_same, split_text
+from eval.synthlink.items import Step
 from eval.synthlink.metrics import JudgedStep
+from eval.synthlink.sentences import list_expected_facts
 
 if TYPE_CHECKING:
-    from eval.synthlink.items import Question, Step
+    from eval.synthlink.items import Question
 
 
 def judge_steps(
@@ -31,16 +33,22 @@ def judge_steps(
         decider: the evidence on the question.
 
     Returns:
-        A verdict for each step with a fact, in order.
+        A verdict for each step with a fact, in order; for each sentence of the expected answer if
+        the catalogue states no facts.
     """
     found = [decider.find_stated(claim) for claim in claims]
     if any(claim.is_list for claim in claims):
         answer = " ".join(claim.text for claim in claims if not claim.is_list)
     return tuple(
-        _judge_step(number, step, answer, found)
-        for number, step in enumerate(question.steps, 1)
-        if step.fact
+        _judge_step(number, step, answer, found) for number, step in _iter_expected_steps(question)
     )
+
+
+def _iter_expected_steps(question: Question) -> Iterator[tuple[int, Step]]:
+    """Yields the steps with a fact; without any, one for each sentence of the expected answer."""
+    for number, fact in list_expected_facts(question).items():
+        step = question.steps[number - 1] if number <= len(question.steps) else None
+        yield number, step if step is not None and step.fact else Step("", fact)
 
 
 def _judge_step(number: int, step: Step, answer: str, found: Sequence[Stated]) -> JudgedStep:

@@ -13,6 +13,8 @@ from eval.synthlink.metrics import METRICS, MetricName, Mode, QuestionScore
 
 # Reasons why a metric has no value.
 _UNJUDGED: Final[dict[MetricName, str]] = {
+    "f1": "unjudged: nothing decides claims of an answer, or whether it states expected facts",
+    "ie": "unjudged: what nothing decides could make every answer correct or not",
     "p_at_5": "unjudged: the predictions do not record which pages were opened",
     "recall_at_5": "unjudged: the predictions do not record which pages were opened",
     "rqs": "unjudged: nothing decides whether any answer states the facts of the steps",

@@ -62,7 +62,6 @@ from eval.synthlink.verdicts.judge_report import (
     list_judge_notes,
     measure_anchors,
 )
-from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.console import StageCallback
 from kg.base.plain_text import join_list
 from kg.base.provenance import package_version
@@ -250,17 +249,17 @@ def _list_unjudged_notes(scores: ModeScores) -> Iterator[str]:
     """Yields notes on steps and claims that nothing could judge."""
     if scores.unjudged_steps:
         yield (
-            f"{scores.unjudged_steps} of {sum(scores.steps.values())} facts of steps are unjudged: "
+            f"{scores.unjudged_steps} of {sum(scores.steps.values())} expected facts are unjudged: "
             "no rule is sure whether the answer states them, and no judge was asked or used. "
-            "Corrected RQS leaves them out, and gives its lowest and highest possible value; an "
-            "answer with such a fact has no aggregate, but bounds of it"
+            "Corrected RQS and F1 leave them out, and give their lowest and highest possible "
+            "values; an answer with such a fact has no aggregate, but bounds of it"
         )
     if n_unjudged := scores.claims["unjudged"]:
         yield (
             f"{n_unjudged} of {sum(scores.claims.values())} claims are unjudged, neither true nor "
             "false: neither graph, facts nor pages decide them for certain, and no judge was asked "
-            "or used (--judge-model, --nli). Corrected FCS leaves them out, and gives its lowest "
-            "and highest possible value"
+            "or used (--judge-model, --nli). Corrected FCS and F1 leave them out, and give their "
+            "lowest and highest possible values"
         )
 
 
@@ -287,9 +286,7 @@ def _score_question(
     elif mode == "literal":
         parts = score_literal(prediction, question, readings)
     else:
-        parts = score_corrected(prediction, question, guard, thresholds, pages)
-        if judged is not None:
-            parts = apply_verdicts(parts, question, prediction.predicted_answer, judged)
+        parts = score_corrected(prediction, question, guard, thresholds, pages, judged)
     return QuestionScore(
         question_id=question.id,
         category=question.category,
@@ -384,22 +381,29 @@ def _sweep_efficiency(
     is_measured = ~np.isnan(collect_metric_values(rows, "aggregate"))
     for min_f1 in sorted({*thresholds.sweep, thresholds.correct}):
         efficiencies, aggregates, n_correct = [], [], 0
+        is_any_answer_judged = False
         for row, question, is_row_measured in zip(
             rows, catalog.questions, is_measured, strict=True
         ):
             parts = row.parts
-            final_f1 = parts.f1 or 0.0
-            efficiencies.append(iteration_efficiency(final_f1, parts.iteration_f1, min_f1))
-            n_correct += row.status == "answered" and final_f1 >= min_f1
+            f1 = parts.bounds.get("f1", parts.f1 or 0.0)
+            efficiency = iteration_efficiency(f1, parts.iteration_f1, min_f1).value
+            n_correct += row.status == "answered" and parts.lowest_f1 >= min_f1
+            if efficiency is None:
+                continue
+            efficiencies.append(efficiency)
+            is_any_answer_judged = is_any_answer_judged or row.status == "answered"
             if is_row_measured:
                 metrics: dict[MetricName, float | None] = {
                     name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
                 }
-                metrics["ie"] = efficiencies[-1]
+                metrics["ie"] = efficiency
                 aggregates.append(aggregate_metrics(metrics, question))
+        # As for means: if every answer is unjudged, the zeros of other questions say nothing.
+        is_known = is_any_answer_judged or len(efficiencies) == len(rows)
         yield SweepPoint(
             correct=min_f1,
-            ie=round_significant(sum(efficiencies) / len(efficiencies)),
+            ie=round_significant(sum(efficiencies) / len(efficiencies)) if is_known else None,
             aggregate=(
                 round_significant(sum(aggregates) / len(aggregates)) if aggregates else None
             ),

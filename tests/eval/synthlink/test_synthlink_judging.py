@@ -10,7 +10,7 @@ from synthlink_judge_parts import QUESTION_IDS, TOPICS, make_anchor_lines
 
 from eval.synthlink.answer_source import AnswerSource, find_source
 from eval.synthlink.catalog import Catalog, read_catalog
-from eval.synthlink.corrected.answer_scores import set_verdicts
+from eval.synthlink.corrected.answer_scores import apply_verdicts, set_verdicts
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.judges.claim_judge import is_split
@@ -25,7 +25,7 @@ from eval.synthlink.judges.prompts import CLAIM_PROMPT
 from eval.synthlink.metrics import JudgedClaim
 from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
-from eval.synthlink.verdicts.score_update import apply_verdicts, hash_answer
+from eval.synthlink.verdicts.score_update import hash_answer
 from kg.base.errors import RecordError
 from kg.words.normaliser import extract_content_words
 from retrieval.corpus import read_corpus
