@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from eval.guard.segmenter import Segmenter
 from kg.words.normaliser import split_words
@@ -10,12 +11,26 @@ from kg.words.normaliser import split_words
 if TYPE_CHECKING:
     from eval.synthlink.items import Question
 
+_GERMAN_QUOTATION: Final = re.compile("„([^„“”]*)“")
+
 
 def split_sentences(text: str) -> list[tuple[int, str]]:
     """Returns the start and text of each sentence; sentences without a word are left out."""
     segmenter = Segmenter()
     pieces = [*segmenter.feed(text), *segmenter.close()]
     return [(piece.start, piece.text) for piece in pieces if split_words(piece.text)]
+
+
+def split_statements(text: str) -> list[str]:
+    """Returns the sentences of a text in which quotations may have German marks.
+
+    The closing mark of „…“ opens a quotation in English, which the literal scores, whose sentences
+    are those of ``split_sentences``, take it for.
+    """
+    clear = _GERMAN_QUOTATION.sub(r"“\1”", text)
+    return [
+        text[start : start + len(sentence)].strip() for start, sentence in split_sentences(clear)
+    ]
 
 
 def is_question(sentence: str) -> bool:

@@ -47,9 +47,9 @@ class Match(NamedTuple):
     states_all: bool = False
     """Whether the claim also says all that the sentence says."""
     additions: tuple[Word, ...] = ()
-    """Names, numbers and other words that an open claim adds to all that the sentence says."""
+    """Names, numbers and other words that a claim adds to all that the sentence says."""
     shared: tuple[Word, ...] = ()
-    """The words that such a claim has in common with the sentence."""
+    """The words that an open claim with additions has in common with the sentence."""
 
 
 _OPEN: Final = Match("open")
@@ -118,7 +118,7 @@ def compare_texts(
     if not adds_little:
         return _OPEN
     if all(word.kind == "content" or word.key in GENERIC_NAMES for word in said_left):
-        return Match("supported", states_all=True)
+        return Match("supported", True, tuple(said_left))
     return Match("open", True, tuple(said_left), tuple(said[index] for index, _ in pairs))
 
 

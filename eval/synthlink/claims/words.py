@@ -47,6 +47,8 @@ _AUXILIARIES: Final = frozenset(
     )
 )
 _MIN_VERB_LENGTH: Final = 5
+_MIN_BASE: Final = 3
+"""Minimum number of letters of a verb without its ending."""
 _MIN_STEM: Final = 4
 """Minimum number of letters that two forms of one word share."""
 
@@ -151,12 +153,28 @@ def is_german(text: str) -> bool:
     return count >= 2 and 10 * count >= len(words)
 
 
+@lru_cache(maxsize=50_000)
+def get_relations(word: str) -> frozenset[str]:
+    """Returns the relations that a word or its base form can express: "selling" as "sell"."""
+    if word in RELATION_BY_WORD:
+        return RELATION_BY_WORD[word]
+    for ending in ("ing", "ings", "es", "ed", "s", "d"):
+        base = word.removesuffix(ending)
+        if base == word or len(base) < _MIN_BASE:
+            continue
+        forms = (base, f"{base}e", base[:-1] if base[-1] == base[-2] else base)
+        found = next((form for form in forms if form in RELATION_BY_WORD), None)
+        if found is not None:
+            return RELATION_BY_WORD[found]
+    return frozenset()
+
+
 @lru_cache(maxsize=200_000)
 def is_same_word(first: str, second: str) -> bool:
     """Returns whether two words are forms of one word, or words of one relation."""
     if first == second:
         return True
-    if RELATION_BY_WORD.get(first, frozenset()) & RELATION_BY_WORD.get(second, frozenset()):
+    if get_relations(first) & get_relations(second):
         return True
     if first[:1].isdigit() or second[:1].isdigit():
         return False
@@ -176,8 +194,8 @@ def is_same_word(first: str, second: str) -> bool:
 
 def are_opposite(first: str, second: str) -> bool:
     """Returns whether two words express opposite relations."""
-    others = RELATION_BY_WORD.get(second, frozenset())
-    return any(OPPOSITES.get(relation) in others for relation in RELATION_BY_WORD.get(first, ()))
+    others = get_relations(second)
+    return any(OPPOSITES.get(relation) in others for relation in get_relations(first))
 
 
 def is_same(first: Word, second: Word) -> bool:
