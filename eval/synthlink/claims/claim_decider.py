@@ -123,6 +123,9 @@ class ClaimDecider:
         if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
             return _OPEN
         decision = self._decide_reading(reading, words, claim.context)
+        if decision.verdict == "open" and claim.resolved:
+            named = claim._replace(text=claim.resolved, context="")
+            decision = self._decide_reading(*self.read(named), "")
         if decision.verdict != "open":
             return decision
         if reading.polarity != "denied":

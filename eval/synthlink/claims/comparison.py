@@ -16,6 +16,7 @@ from eval.synthlink.claims.lexicon import (
     GENERIC_NAMES,
     RELATION_BY_WORD,
     SCOPES,
+    SYMMETRIC,
 )
 from eval.synthlink.claims.words import (
     Word,
@@ -325,7 +326,8 @@ def _compare_swapped(said: Sequence[Word], told: Sequence[Word]) -> Match:
     """Compares a claim with a sentence of which it may have exchanged both sides."""
     for index, word in enumerate(said):
         for place, other in enumerate(told):
-            if word.key in RELATION_BY_WORD and is_same(word, other):
+            is_verb_of_both = word.key in RELATION_BY_WORD or (is_verb(word) and is_verb(other))
+            if is_verb_of_both and word.key not in SYMMETRIC and is_same(word, other):
                 swapped = [*told[place + 1 :], other, *told[:place]]
                 if len(swapped) == len(said) and all(map(is_same, said, swapped)):
                     is_moved = 0 < index < len(said) - 1

@@ -75,6 +75,12 @@ _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
 
 
+# The last name before ", which": "the Longitude Act of 1714".
+_LAST_NAME: Final = re.compile(
+    r"(?:[A-ZÄÖÜ0-9][\w'’–-]*(?:\s+of(?:\s+the)?)?\s+)*[A-ZÄÖÜ0-9][\w'’–-]*(?=[\s,]*$)"
+)
+
+
 class ClaimText(NamedTuple):
     """One claim of an answer, before it is judged."""
 
@@ -88,6 +94,18 @@ class ClaimText(NamedTuple):
     """Whether something else in the answer says that it may be wrong."""
     is_list: bool = False
     """Whether it is a list of words, or names alternatives, so that it states nothing."""
+
+    @property
+    def resolved(self) -> str:
+        """A claim that begins with "which" or "who", with the name that this stands for.
+
+        It is empty for other claims, and where the text before does not end with a name.
+        """
+        relative = _RELATIVE.match(self.text)
+        if relative is None or relative.group().strip().lower() == "whose":
+            return ""
+        name = _LAST_NAME.search(self.context.rstrip())
+        return f"{name.group()} {self.text[relative.end() :]}" if name else ""
 
 
 def split_claims(answer: str) -> list[ClaimText]:
@@ -186,8 +204,9 @@ def _split_verbs(clause: str) -> list[str]:
     for end in _SECOND_VERB.finditer(clause, verb.start + len(verb.text)):
         first, second = clause[: end.start()], clause[end.end() :]
         following, *others = split_text(second)
-        objects = [word for word in split_text(first[verb.start :])[1:] if word.kind != "light"]
-        if _is_finite(following) and others and len(objects) > 1 and subject:
+        rest = split_text(first[verb.start :])[1:]
+        has_object = any(word.kind != "light" and not _is_finite(word) for word in rest)
+        if _is_finite(following) and others and has_object and subject:
             # "was sold and taken to X": the second verb is a participle, too.
             is_passive = verb.key in _BE and re.match(r"\w+\s+(?:\w+\s+)?(?:by|von)\s", second)
             link = f"{verb.text} " if is_passive else ""

@@ -14,7 +14,9 @@ from eval.synthlink.claims.lexicon import (
     HEDGES,
     LIGHT,
     NEGATIONS,
+    NOUNS,
     OPPOSITES,
+    PHRASES,
     RELATION_BY_WORD,
 )
 from kg.base.plain_text import list_words
@@ -86,6 +88,11 @@ def split_text(text: str, names: Collection[str] = (), *, german: bool | None = 
             last = words.pop()
             value = (last.value or 0) * _SCALES[key]
             words.append(last._replace(text=f"{last.text} {token}", key=f"{value:g}", value=value))
+            continue
+        if words and (words[-1].key, key) in PHRASES:
+            last = words.pop()
+            meaning = PHRASES[last.key, key]
+            words.append(last._replace(text=f"{last.text} {token}", key=meaning, kind="content"))
             continue
         words.append(_classify(token, key, match.start(), names, german=german, is_first=is_first))
         rest = clean[match.end() : match.end() + 1]
@@ -216,10 +223,10 @@ def collect_names(texts: Sequence[str]) -> frozenset[str]:
 
 
 def is_verb(word: Word) -> bool:
-    """Returns whether a word is probably a verb, by its form; a noun of the lexicon counts too."""
+    """Returns whether a word is probably a verb, or the noun of one, by its form."""
     return word.kind in ("content", "light") and (
         word.key in _AUXILIARIES
-        or word.key in RELATION_BY_WORD
+        or (word.key in RELATION_BY_WORD and word.key not in NOUNS)
         or (len(word.key) >= _MIN_VERB_LENGTH and word.key.endswith(("ed", "te", "ten")))
     )
 
