@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,21 @@ from eval.synthlink.metrics import JudgedStep
 from eval.synthlink.sentences import list_expected_facts
 
 if TYPE_CHECKING:
-    from eval.synthlink.items import Question
+    from eval.guard.stream import Guard
+    from eval.synthlink.items import Question, Triple
 
 
 def judge_steps(
-    answer: str, claims: Sequence[ClaimText], question: Question, decider: ClaimDecider
+    answer: str,
+    claims: Sequence[ClaimText],
+    question: Question,
+    decider: ClaimDecider,
+    guard: Guard | None = None,
 ) -> tuple[JudgedStep, ...]:
     """Decides which facts an answer states, where no model is needed for it.
 
-    A fact is stated if claims of the answer say all of it, or all triples of its step. It is
+    A fact is stated if claims of the answer say all of it, or all triples of its step, as the
+    graph's reader or the rules on causes, makers and years read them. It is
     contradicted if a claim denies or reverses it, or has another number. It is missing if the
     answer has none of the words that any right answer contains (the step's keywords), except in
     lists, which state nothing. All other facts are unjudged.
@@ -31,17 +38,44 @@ def judge_steps(
         claims: the claims of the answer.
         question: the question.
         decider: the evidence on the question.
+        guard: stream guard of the catalogue's graph; None for none.
 
     Returns:
         A verdict for each step with a fact, in order; for each sentence of the expected answer if
         the catalogue states no facts.
     """
     found = [decider.find_stated(claim) for claim in claims]
+    found.append(Stated(triples=frozenset(_iter_licensed(claims, question, guard))))
     if any(claim.is_list for claim in claims):
         answer = " ".join(claim.text for claim in claims if not claim.is_list)
     return tuple(
         _judge_step(number, step, answer, found) for number, step in _iter_expected_steps(question)
     )
+
+
+def _iter_licensed(
+    claims: Sequence[ClaimText], question: Question, guard: Guard | None
+) -> Iterator[Triple]:
+    """Yields the triples that the graph's reader finds in claims, and the graph licenses."""
+    if guard is None:
+        return
+    triples = {tuple(map(_get_local_name, triple)): triple for triple in question.triples}
+    for claim in claims:
+        if claim.is_list or claim.is_retracted:
+            continue
+        events = list(guard.iter_events([claim.text]))
+        if all(event.kind in ("licensed", "no-claim") for event in events):
+            for read in (one for event in events for one in event.claims):
+                names = tuple(map(_get_local_name, (read.subj, read.pred, read.obj)))
+                if names in triples:
+                    yield triples[names]
+
+
+def _get_local_name(term: str) -> str:
+    """Returns the end of an IRI or prefixed name, or the text of a literal."""
+    if term.startswith('"'):
+        return term[1:].partition('"')[0]
+    return re.split(r"[/#:]", term)[-1]
 
 
 def _iter_expected_steps(question: Question) -> Iterator[tuple[int, Step]]:

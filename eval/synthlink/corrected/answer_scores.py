@@ -70,7 +70,7 @@ class AnswerReader:
         return AnswerVerdicts(
             answer,
             judge_claims(answer, question, self._guard, self._pages, decider),
-            judge_steps(answer, list_claims(answer, question), question, decider),
+            judge_steps(answer, list_claims(answer, question), question, decider, self._guard),
         )
 
     def list_iterations(self, prediction: Prediction) -> list[AnswerVerdicts]:
@@ -178,10 +178,11 @@ def set_verdicts(
 ) -> AnswerScores:
     """Returns the scores of an answer with these verdicts, and all that is computed from them.
 
-    F1, FCS and RQS are computed from the claims and facts with a verdict, and are null, and
-    unjudged, if none has one. IE is unjudged if it depends on what is; the aggregate also if any
-    fact has no verdict. FCS is null, and counts as 0 in the aggregate, if the answer claims
-    nothing. The bounds are the values if everything unjudged were wrong, or right.
+    FCS and RQS are shares of the claims and facts with a verdict, and are null, and unjudged, if
+    none has one. F1 and IE are null, and unjudged, if they depend on anything without a verdict;
+    so is the aggregate if any of its parts is, or any fact. FCS is null, and counts as 0 in the
+    aggregate, if the answer claims nothing. The bounds are the values if everything unjudged were
+    wrong, or right.
     """
     f1 = compute_claim_f1(claims, steps, question)
     if not claims and scores.f1 is not None:
@@ -214,7 +215,7 @@ def set_verdicts(
         )
         bounds["aggregate"] = (lowest, highest)
     aggregate = None
-    if unjudged or ("rqs" if has_steps else "f1") in bounds:
+    if unjudged or "rqs" in bounds:
         unjudged.append("aggregate")
     else:
         aggregate = aggregate_metrics(metrics, question)

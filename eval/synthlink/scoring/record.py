@@ -70,7 +70,7 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
     correct: float
     """The minimum F1."""
     ie: float | None
-    """Mean over the questions for which it is known; null if it is for no answer."""
+    """Mean over all questions; null if it is unjudged for any of them."""
     aggregate: float | None
     n_correct: int
     """Number of questions whose answer is correct at this minimum, whatever is unjudged."""

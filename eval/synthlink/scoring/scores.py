@@ -380,32 +380,30 @@ def _sweep_efficiency(
     """Computes efficiency and aggregate for several minimum F1 that make an answer correct."""
     is_measured = ~np.isnan(collect_metric_values(rows, "aggregate"))
     for min_f1 in sorted({*thresholds.sweep, thresholds.correct}):
-        efficiencies, aggregates, n_correct = [], [], 0
-        is_any_answer_judged = False
+        efficiencies: list[float | None] = []
+        aggregates, n_correct = [], 0
         for row, question, is_row_measured in zip(
             rows, catalog.questions, is_measured, strict=True
         ):
             parts = row.parts
             f1 = parts.bounds.get("f1", parts.f1 or 0.0)
-            efficiency = iteration_efficiency(f1, parts.iteration_f1, min_f1).value
+            efficiencies.append(iteration_efficiency(f1, parts.iteration_f1, min_f1).value)
             n_correct += row.status == "answered" and parts.lowest_f1 >= min_f1
-            if efficiency is None:
-                continue
-            efficiencies.append(efficiency)
-            is_any_answer_judged = is_any_answer_judged or row.status == "answered"
-            if is_row_measured:
+            if is_row_measured and efficiencies[-1] is not None:
                 metrics: dict[MetricName, float | None] = {
                     name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
                 }
-                metrics["ie"] = efficiency
+                metrics["ie"] = efficiencies[-1]
                 aggregates.append(aggregate_metrics(metrics, question))
-        # As for means: if every answer is unjudged, the zeros of other questions say nothing.
-        is_known = is_any_answer_judged or len(efficiencies) == len(rows)
+        known = [value for value in efficiencies if value is not None]
+        is_known = len(known) == len(rows)
         yield SweepPoint(
             correct=min_f1,
-            ie=round_significant(sum(efficiencies) / len(efficiencies)) if is_known else None,
+            ie=round_significant(sum(known) / len(known)) if is_known else None,
             aggregate=(
-                round_significant(sum(aggregates) / len(aggregates)) if aggregates else None
+                round_significant(sum(aggregates) / len(aggregates))
+                if aggregates and is_known
+                else None
             ),
             n_correct=n_correct,
         )

@@ -69,8 +69,7 @@ def test_f1_is_computed_from_the_words_of_claims_and_facts() -> None:
         for number, verdict in enumerate(("stated", "missing", "unjudged", "contradicted"), 1)
     ]
     f1 = compute_claim_f1(claims, steps, PRESS_QUESTION)
-    # Decided: all 4 words of claims are supported, 4 of the facts' 14 decided words are stated.
-    assert f1.value == pytest.approx(2 * 1 * (4 / 14) / (1 + 4 / 14))
+    assert f1.value is None, "a claim and a fact are unjudged"
     precision, recall = 4 / (weights[0] + weights[1]), 4 / sum(weights)
     assert f1.low == pytest.approx(2 * precision * recall / (precision + recall))
     recall = (4 + 4) / sum(weights)
@@ -94,9 +93,10 @@ def test_denied_reversed_and_listed_facts_have_no_f1() -> None:
 def test_repetition_and_words_of_the_question_do_not_change_f1() -> None:
     fact = PRESS_QUESTION.steps[0].fact
     assert get_f1(fact) == get_f1(f"{fact} {fact}") == get_f1(f"{fact} {PRESS_QUESTION.question}")
+    low, high = get_f1(fact)[1:]
     padded = get_f1(f"{fact} Zebras of 1877 eat grass.")
-    assert padded[0] is not None
-    assert padded[0] < (get_f1(fact)[0] or 0), "a claim that is not found costs precision"
+    assert padded[1] < low, "a claim that is not found costs precision"
+    assert padded[2] < high
 
 
 def test_answer_within_the_question_counts_fully() -> None:
@@ -260,7 +260,7 @@ def test_bounds_are_the_values_if_everything_unjudged_were_wrong_or_right() -> N
     assert (parts.fcs, parts.bounds["fcs"]) == (1, (0.5, 1))
     low, high = parts.bounds["aggregate"]
     assert low < high
-    assert parts.f1 is not None
+    assert parts.f1 is None
     assert low == pytest.approx(0.3 * parts.bounds["f1"][0] + 0.3 * stated / 4 + 0.1 * 0.5)
 
 
