@@ -167,8 +167,7 @@ def _build_rounds(folder: ScoredFolder) -> Iterator[Block]:
     drawn = charts.build_sweep_figure(folder, scores)
     first = charts.build_first_correct_figure(folder, "corrected")
     yield Figures((first, drawn) if drawn is not None else (first,))
-    if drawn is not None:
-        yield tables.sweep(folder, scores)
+    yield tables.sweep(folder, scores)
     yield Fold("First correct, in numbers", (tables.rounds(folder, "corrected"),))
 
 

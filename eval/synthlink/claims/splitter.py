@@ -226,6 +226,7 @@ def _split_clauses(sentence: str) -> list[tuple[str, str]]:
         inserted
         and not _COMMENT.match(inserted["relative"])
         and not _has_verb(inserted["subject"])
+        and not _SCOPE.search(inserted["subject"])
         and _has_verb(inserted["rest"])
     ):
         subject, relative = inserted["subject"], inserted["relative"]

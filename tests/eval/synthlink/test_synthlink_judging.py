@@ -251,8 +251,15 @@ def test_verdicts_change_only_unjudged_claims(workspace: Path, catalog: Catalog)
             assert new_claim == JudgedClaim(old_claim.text, verdict, "judge")  # type: ignore[arg-type]
             assert row_before.parts.fcs is None
             assert row_after.parts.fcs == float(verdict == "supported")
-            for name in ("f1", "rqs", "p_at_5", "ie", "steps"):
+            for name in ("rqs", "p_at_5", "ie", "steps"):
                 assert getattr(row_after.parts, name) == getattr(row_before.parts, name)
+            (before_low, before_high), (after_low, after_high) = (
+                row.parts.bounds.get("f1", (row.parts.f1, row.parts.f1))
+                for row in (row_before, row_after)
+            )
+            assert (before_low, after_low) == (0, 0), "no fact is known to be stated"
+            # A claim that is not supported has no word that counts.
+            assert after_high == (before_high if verdict == "supported" else 0)
         else:
             assert row_after == row_before, "without a verdict, it stays unjudged"
     assert report.judge is not None
