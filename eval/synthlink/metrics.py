@@ -87,9 +87,9 @@ class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
     lowest and highest possible value where parts of the answer are unjudged."""
 
     @property
-    def lowest_f1(self) -> float:
-        """F1 if everything unjudged were wrong."""
-        return self.bounds["f1"][0] if "f1" in self.bounds else self.f1 or 0.0
+    def f1_bounds(self) -> tuple[float, float]:
+        """F1 if everything unjudged were wrong, and if it were right."""
+        return self.bounds.get("f1", (self.f1 or 0.0, self.f1 or 0.0))
 
     @property
     def unjudged_steps(self) -> int:

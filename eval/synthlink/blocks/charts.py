@@ -102,8 +102,8 @@ def build_mark_figure(folder: ScoredFolder) -> Figure:
         rows.append(OutcomeRow(name, False, parts))
     return Figure(
         "Outcomes of the answers",
-        "✓ correct by its F1; ~ not correct, but takes a step, or its steps are not judged; "
-        "✗ takes none; ○ abstained; ! no usable row.",
+        "✓ correct by its F1; ~ unjudged, or not correct, but takes a step, or its steps are not "
+        "judged; ✗ takes none; ○ abstained; ! no usable row.",
         OutcomeBars(tuple(rows)),
         "One bar per category: shares of its questions. A table below has every question.",
     )

@@ -38,6 +38,7 @@ _TEXT = 1_200
 
 MARKS = (
     Mark("match", "✓", "matches", "right: F1 high enough to count as correct", "right"),
+    Mark("unjudged", "~", "unjudged", "unjudged: nothing decides whether it is correct", "none"),
     Mark("part", "~", "in part", "in part: not correct, but it takes a step", "held"),
     Mark("below", "~", "below", "below: not correct, and its steps are not judged", "held"),
     Mark("off", "✗", "off", "wrong: not correct, and no step is taken", "wrong"),
@@ -65,8 +66,10 @@ def mark_of(folder: ScoredFolder, at: int) -> str:
         return way.outcome.lower()
     if row.status != "answered":
         return row.status
-    if row.parts.lowest_f1 >= folder.correct_from(folder.modes[0]):
-        return "match"
+    lowest, highest = row.parts.f1_bounds
+    correct = folder.correct_from(folder.modes[0])
+    if highest >= correct:
+        return "match" if lowest >= correct else "unjudged"
     if row.parts.rqs is None:
         return "below"
     return "part" if row.parts.rqs else "off"

@@ -386,9 +386,10 @@ def _sweep_efficiency(
             rows, catalog.questions, is_measured, strict=True
         ):
             parts = row.parts
-            f1 = parts.bounds.get("f1", parts.f1 or 0.0)
-            efficiencies.append(iteration_efficiency(f1, parts.iteration_f1, min_f1).value)
-            n_correct += row.status == "answered" and parts.lowest_f1 >= min_f1
+            efficiencies.append(
+                iteration_efficiency(parts.f1_bounds, parts.iteration_f1, min_f1).value
+            )
+            n_correct += row.status == "answered" and parts.f1_bounds[0] >= min_f1
             if is_row_measured and efficiencies[-1] is not None:
                 metrics: dict[MetricName, float | None] = {
                     name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
