@@ -108,7 +108,7 @@ def test_exports_agree_with_the_record(folder: Path, tmp_path: Path) -> None:
     ]
     corrected = record.report.modes["corrected"].questions
     assert [row["f1_corrected"] for row in question_rows] == [
-        str(row.parts.f1) for row in corrected
+        "" if row.parts.f1 is None else str(row.parts.f1) for row in corrected
     ]
     assert [row["claims_unjudged"] for row in question_rows] == [
         str(sum(claim.verdict == "unjudged" for claim in row.parts.claims)) for row in corrected
