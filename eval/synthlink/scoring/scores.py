@@ -251,15 +251,15 @@ def _list_unjudged_notes(scores: ModeScores) -> Iterator[str]:
         yield (
             f"{scores.unjudged_steps} of {sum(scores.steps.values())} expected facts are unjudged: "
             "no rule is sure whether the answer states them, and no judge was asked or used. "
-            "Corrected RQS and F1 leave them out, and give their lowest and highest possible "
-            "values; an answer with such a fact has no aggregate, but bounds of it"
+            "Corrected RQS leaves them out, and gives its lowest and highest possible value; F1, "
+            "IE and the aggregate have bounds only"
         )
     if n_unjudged := scores.claims["unjudged"]:
         yield (
             f"{n_unjudged} of {sum(scores.claims.values())} claims are unjudged, neither true nor "
             "false: neither graph, facts nor pages decide them for certain, and no judge was asked "
-            "or used (--judge-model, --nli). Corrected FCS and F1 leave them out, and give their "
-            "lowest and highest possible values"
+            "or used (--judge-model, --nli). Corrected FCS leaves them out, and gives its lowest "
+            "and highest possible value; F1 and IE have bounds only"
         )
 
 
