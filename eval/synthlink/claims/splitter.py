@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import QUALIFIERS
@@ -44,12 +45,14 @@ _INSERTED: Final = re.compile(
 # "X opened in 1825 and joined Y with Z" claims two things of X.
 _SECOND_VERB: Final = re.compile(r"\s+(?:and|und)\s+(?=[a-zäöü]+)")
 _BE: Final = frozenset(list_words("is are was were been wurde wurden"))
-_SUBORDINATE: Final = frozenset(
+_JOINING: Final = frozenset(
     list_words(
         "which who whom whose that where when while because since after before until although "
-        "though if to zu der die das den dem dass weil wo als nachdem bevor wenn um"
+        "though if dass weil wo als nachdem bevor wenn um"
     )
 )
+"""Words that begin a clause within another."""
+_SUBORDINATE: Final = _JOINING | frozenset(list_words("to zu der die das den dem"))
 """Words after which a verb does not belong to the clause itself."""
 # Where a denied sentence goes on with another statement.
 _NEXT_DENIAL: Final = re.compile(
@@ -198,7 +201,8 @@ def _split_verbs(clause: str) -> list[str]:
     """Splits a clause whose subject has two verbs; the subject is repeated before the second."""
     words = split_text(clause)
     verb = next((word for word in words if _is_finite(word)), None)
-    if verb is None or any(word.key in _SUBORDINATE for word in words[1:]) or is_list(clause):
+    is_joined = any(word.key in _JOINING for word in words[1:])
+    if verb is None or is_joined or _has_infinitive(words) or is_list(clause):
         return [clause]
     subject = clause[: verb.start].strip()
     for end in _SECOND_VERB.finditer(clause, verb.start + len(verb.text)):
@@ -212,6 +216,13 @@ def _split_verbs(clause: str) -> list[str]:
             link = f"{verb.text} " if is_passive else ""
             return [first, *_split_verbs(f"{subject} {link}{second}")]
     return [clause]
+
+
+def _has_infinitive(words: Sequence[Word]) -> bool:
+    """Returns whether a verb follows "to": "tried to build X and sell Y" says neither."""
+    return any(
+        before.key in ("to", "zu") and is_verb(word) for before, word in itertools.pairwise(words)
+    )
 
 
 def _is_finite(word: Word) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from synthlink_six_answers import make_prediction, read_six_questions
 
 from eval.guard.stream import Guard
-from eval.synthlink.catalog import Catalog
+from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.answer_scores import iteration_efficiency, score_corrected
 from eval.synthlink.corrected.claim_f1 import compute_claim_f1
 from eval.synthlink.corrected.claims import judge_claims
@@ -262,6 +262,16 @@ def test_bounds_are_the_values_if_everything_unjudged_were_wrong_or_right() -> N
     assert low < high
     assert parts.f1 is None
     assert low == pytest.approx(0.3 * parts.bounds["f1"][0] + 0.3 * stated / 4 + 0.1 * 0.5)
+
+
+def test_steps_are_stated_by_claims_that_the_graph_licenses() -> None:
+    guard = Guard(KnowledgeBase.open_cached("synthlink"))
+    question = next(one for one in read_catalog().questions if one.id == "EIS-10")
+    # The third step's triple in the domain's wording, and denied.
+    stated = "The opening of the Erie Canal enabled the shipping of Great Lakes grain to the coast."
+    for answer, expected in ((stated, "stated"), (f"It is a myth that {stated}", "contradicted")):
+        scores = score_corrected(Prediction(question.id, answer), question, guard, THRESHOLDS)
+        assert scores.steps[2].verdict == expected, answer
 
 
 def test_question_without_facts_has_no_unjudged_steps() -> None:
