@@ -60,10 +60,10 @@ def _iter_licensed(
     if guard is None:
         return
     triples = {tuple(map(_get_local_name, triple)): triple for triple in question.triples}
-    for claim in claims:
-        if claim.is_list or claim.is_retracted:
-            continue
-        events = list(guard.iter_events([claim.text]))
+    certain = [claim for claim in claims if not claim.is_list and not claim.is_retracted]
+    texts = [text for claim in certain for text in (claim.text, claim.sentence)]
+    for text in dict.fromkeys(texts):
+        events = list(guard.iter_events([text]))
         if all(event.kind in ("licensed", "no-claim") for event in events):
             for read in (one for event in events for one in event.claims):
                 names = tuple(map(_get_local_name, (read.subj, read.pred, read.obj)))

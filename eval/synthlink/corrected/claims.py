@@ -66,6 +66,10 @@ def judge_claims(
         # statements about an unrelated subject must not count.
         concerns_question = frozenset(extract_content_words(claim.text)) & subject_words
         finding = _ask_graph(claim.text, guard) if concerns_question else None
+        if finding is None and concerns_question and claim.text != claim.sentence:
+            # A licensed sentence has no clause that is not.
+            whole = _ask_graph(claim.sentence, guard)
+            finding = whole if whole == "supported" else None
         wordings = map(normalise_wording, (claim.text, claim.sentence))
         quotation = next((quoted[wording] for wording in wordings if wording in quoted), None)
         if claim.is_retracted:

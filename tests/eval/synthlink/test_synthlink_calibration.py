@@ -292,6 +292,7 @@ def test_nli_cross_encoder_judges_claims(workspace: Path) -> None:
 @pytest.mark.extra("onnx")
 def test_nli_cross_encoder_judges_a_run(workspace: Path) -> None:
     folder = write_nli_model(workspace / "cross-encoder")
+    flags: tuple[object, ...]
     flags = ("--catalog", workspace / "catalog.jsonl", "--pages", workspace / "pages.jsonl")
     flags += ("--system", "extractive", "--resamples", 100, "--out", workspace / "judged_run")
     refused = run_epoche("synthlink", "run", *flags, "--nli", folder, "--no-score")

@@ -16,7 +16,7 @@ from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import parse_citation, score_retrieval
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.items import Question, Source, Step
-from eval.synthlink.metrics import METRICS, AnswerScores, JudgedClaim, JudgedStep
+from eval.synthlink.metrics import METRICS, AnswerScores, JudgedClaim, JudgedStep, StepVerdict
 from eval.synthlink.predictions import Iteration, Prediction
 from eval.synthlink.scoring.scores import score_predictions
 from kg.knowledge import KnowledgeBase
@@ -64,10 +64,8 @@ def test_f1_is_computed_from_the_words_of_claims_and_facts() -> None:
     # cheaper manuscripts", "more people learned read", "pamphlets spread ideas reformation".
     weights = [4, 6, 4, 4]
     claims = [JudgedClaim(first, "supported", "facts"), JudgedClaim(second, "unjudged", "nothing")]
-    steps = [
-        JudgedStep(number, verdict, "facts")
-        for number, verdict in enumerate(("stated", "missing", "unjudged", "contradicted"), 1)
-    ]
+    verdicts: tuple[StepVerdict, ...] = ("stated", "missing", "unjudged", "contradicted")
+    steps = [JudgedStep(number, verdict, "facts") for number, verdict in enumerate(verdicts, 1)]
     f1 = compute_claim_f1(claims, steps, PRESS_QUESTION)
     assert f1.value is None, "a claim and a fact are unjudged"
     precision, recall = 4 / (weights[0] + weights[1]), 4 / sum(weights)
