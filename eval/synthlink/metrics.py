@@ -57,7 +57,7 @@ class JudgedStep(msgspec.Struct, frozen=True):
     """The fact of one step, and what an answer says of it."""
 
     number: int
-    """Number of the step, from 1."""
+    """Number of the step, from 1; of the sentence of the expected answer if no step has a fact."""
     verdict: StepVerdict
     by: DecidedBy
 
@@ -78,11 +78,18 @@ class AnswerScores(msgspec.Struct, frozen=True, kw_only=True):
     """Lowest and highest possible value of each metric that depends on what is unjudged; corrected
     mode only."""
     steps: tuple[JudgedStep, ...] = ()
-    """The steps with a fact, and what the answer says of it; corrected mode only."""
+    """The steps with a fact, and what the answer says of it; corrected mode only. If the catalogue
+    states no facts, the sentences of the expected answer."""
     claims: tuple[JudgedClaim, ...] = ()
     """Claims of the answer with their verdicts; corrected mode only."""
-    iteration_f1: tuple[float, ...] = ()
-    """F1 of each iteration's answer, from which efficiency is computed at other thresholds."""
+    iteration_f1: tuple[float | tuple[float, float], ...] = ()
+    """F1 of each iteration's answer, from which efficiency is computed at other thresholds; its
+    lowest and highest possible value where parts of the answer are unjudged."""
+
+    @property
+    def f1_bounds(self) -> tuple[float, float]:
+        """F1 if everything unjudged were wrong, and if it were right."""
+        return self.bounds.get("f1", (self.f1 or 0.0, self.f1 or 0.0))
 
     @property
     def unjudged_steps(self) -> int:

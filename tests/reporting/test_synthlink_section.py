@@ -60,12 +60,12 @@ def test_modes_are_shown_with_their_difference(section: Section, folder: Path) -
         for cell, measure in zip(rows[mode], MEASURE_NAMES, strict=True):
             value = scores.overall.measures[measure].value
             assert cell == ("–" if value is None else f"{value:.3f}")
-    f1_values = [
-        report.modes[mode].overall.measures["f1"].value for mode in ("literal", "corrected")
+    values = [
+        report.modes[mode].overall.measures["p_at_5"].value for mode in ("literal", "corrected")
     ]
-    assert f1_values[0] is not None
-    assert f1_values[1] is not None
-    assert rows["literal − corrected"][1] == f"{f1_values[0] - f1_values[1]:+.3f}".replace("-", "−")
+    assert values[0] is not None
+    assert values[1] is not None
+    assert rows["literal − corrected"][2] == f"{values[0] - values[1]:+.3f}".replace("-", "−")
     assert "the specification does not define this metric" in SectionView(section).html
 
 
@@ -122,7 +122,8 @@ def test_verdict_says_why_there_is_no_score(section: Section, folder: Path) -> N
     text = verdict_text(section)
     assert "all are answered" in text
     assert "There is no corrected score (unjudged, because parts of it are)." in text
-    assert f"F1 {measures['f1'].value:.3f}, " in text
+    assert f"P@5 {measures['p_at_5'].value:.3f}, " in text
+    assert "F1 " not in text, "it is unjudged"
     assert "The published formulas give 0." in text
     section_data = read_folder(folder)
     assert parts_of_score(section_data.headline, section_data.report.weights) == ()
@@ -249,9 +250,10 @@ def test_blank_missing_and_refused_answers_are_distinguished(tmp_path: Path) -> 
     answered_only = grid_cells(
         find_grid(incomplete_section, "headline", "Over answered questions alone")
     )
-    # The second column is F1; the first, the score, is unjudged.
-    assert float(answered_only["corrected"][1]) > float(
-        grid_cells(find_grid(incomplete_section, "headline", "Scores"))["corrected"][1]
+    # The third column is P@5; the first two, score and F1, are unjudged.
+    assert answered_only["corrected"][:2] == ["–", "–"]
+    assert float(answered_only["corrected"][2]) > float(
+        grid_cells(find_grid(incomplete_section, "headline", "Scores"))["corrected"][2]
     )
 
 
@@ -306,16 +308,19 @@ def test_every_round_and_threshold_is_shown(section: Section, folder: Path) -> N
     corrected = read_scores(folder).report.modes["corrected"]
     table = find_grid(section, "rounds", "Speed by what counts as correct")
     assert [line.cells[1].text for line in table.rows] == [
-        f"{point.ie:.3f}" for point in corrected.sweep
+        "–" if point.ie is None else f"{point.ie:.3f}" for point in corrected.sweep
     ]
     assert [line.below for line in table.rows].count("taken for the score") == 1
     rounds = grid_cells(find_grid(section, "rounds", "First correct"))
     assert sum(int(line[0]) for line in rounds.values()) == 6
     threshold = read_scores(folder).report.thresholds.correct
-    n_correct = sum(
-        max(row.parts.iteration_f1, default=0) >= threshold for row in corrected.questions
-    )
-    assert int(rounds["never"][0]) == 6 - n_correct
+    f1 = [
+        [ends if isinstance(ends, tuple) else (ends, ends) for ends in row.parts.iteration_f1]
+        for row in corrected.questions
+    ]
+    n_never = sum(all(high < threshold for _, high in rounds) for rounds in f1)
+    assert int(rounds["never"][0]) == n_never
+    assert 0 < int(rounds["unjudged"][0]) == 6 - n_never, "no answer is correct for certain"
 
 
 def test_samples_show_every_round(section: Section, folder: Path) -> None:

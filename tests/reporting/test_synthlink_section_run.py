@@ -21,13 +21,13 @@ from eval.runs.sections import build_section
 from eval.synthlink.blocks.samples import mark_counts
 from eval.synthlink.blocks.score_data import read_folder
 from eval.synthlink.blocks.trails import Reached, reached
+from eval.synthlink.corrected.answer_scores import apply_verdicts
 from eval.synthlink.row import read_rows
 from eval.synthlink.score_files import write_scores
 from eval.synthlink.scoring.options import ScoreOptions
 from eval.synthlink.scoring.outputs import read_scores
 from eval.synthlink.verdicts.judge_report import build_judge_report
 from eval.synthlink.verdicts.record import ANCHOR_KINDS, Judgement, JudgeReport, VerdictLine
-from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import to_json_bytes
 from reporting.section_renderer import SectionView

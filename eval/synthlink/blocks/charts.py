@@ -102,8 +102,8 @@ def build_mark_figure(folder: ScoredFolder) -> Figure:
         rows.append(OutcomeRow(name, False, parts))
     return Figure(
         "Outcomes of the answers",
-        "✓ correct by its F1; ~ not correct, but takes a step, or its steps are not judged; "
-        "✗ takes none; ○ abstained; ! no usable row.",
+        "✓ correct by its F1; ~ unjudged, or not correct, but takes a step, or its steps are not "
+        "judged; ✗ takes none; ○ abstained; ! no usable row.",
         OutcomeBars(tuple(rows)),
         "One bar per category: shares of its questions. A table below has every question.",
     )
@@ -148,15 +148,16 @@ def build_first_correct_figure(folder: ScoredFolder, mode: Mode) -> Figure:
 
 def build_sweep_figure(folder: ScoredFolder, scores: ModeScores) -> Figure | None:
     """Builds speed as a curve over the F1 from which an answer counts as correct."""
-    if not scores.sweep:
+    points = [(point.correct, point.ie) for point in scores.sweep if point.ie is not None]
+    if not points:
         return None
     chosen = folder.report.thresholds.correct
-    ends = [format_number(point.ie) for point in (scores.sweep[0], scores.sweep[-1])]
+    ends = [format_number(ie) for _, ie in (points[0], points[-1])]
     chart = LineChart(
-        tuple((point.correct, point.ie) for point in scores.sweep),
+        tuple(points),
         make_share_axis("correct from F1"),
         make_share_axis("IE"),
-        tuple(f"from F1 {point.correct:g}: IE {format_number(point.ie)}" for point in scores.sweep),
+        tuple(f"from F1 {correct:g}: IE {format_number(ie)}" for correct, ie in points),
         (chosen, f"chosen: {chosen:g}"),
     )
     return Figure(

@@ -86,12 +86,21 @@ def claims_by(scores: ModeScores, category: str | None = None) -> Counter[tuple[
 
 
 def first_correct(folder: ScoredFolder, mode: Mode) -> dict[str, int]:
-    """Questions by the round whose answer is the first correct one, in words and in order."""
+    """Questions by the round whose answer is the first correct one, in words and in order.
+
+    A round of which parts are unjudged counts if it is correct without them. If it may be the first
+    correct one, the question is "unjudged".
+    """
     bar = folder.correct_from(mode)
     counts = dict.fromkeys((*(f"in round {n}" for n in range(1, 5)), "in round 5 on", "never"), 0)
+    if mode == "corrected":
+        counts["unjudged"] = 0
     for row in folder.report.modes[mode].questions:
-        scores = row.parts.iteration_f1
-        first = next((n for n, f1 in enumerate(scores, start=1) if f1 >= bar), None)
+        ends = [f1 if isinstance(f1, tuple) else (f1, f1) for f1 in row.parts.iteration_f1]
+        first, earliest = (
+            next((n for n, f1 in enumerate(ends, start=1) if f1[end] >= bar), None)
+            for end in (0, 1)
+        )
         name = "never" if first is None else "in round 5 on" if first >= 5 else f"in round {first}"
-        counts[name] += 1
+        counts[name if first == earliest else "unjudged"] += 1
     return counts

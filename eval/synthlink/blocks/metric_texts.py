@@ -15,7 +15,10 @@ MEASURES: Final[dict[MetricName, MetricDescription]] = {
         "The five weighted parts together; a question without an answer is worth 0.",
     ),
     "f1": MetricDescription(
-        "F1", "Words of the answer", "Precision and recall of words against the expected answer."
+        "F1",
+        "Right and complete",
+        "Corrected: share of supported claims and of stated facts, by words. Literal: of words "
+        "against the expected answer.",
     ),
     "p_at_5": MetricDescription(
         "P@5", "Pages named", "Of the first five pages it names, the share that are sources."
@@ -76,8 +79,9 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "F1",
-        "Precision and recall of the answer's words. Corrected: without small words and those of "
-        "the question, and against all step facts too. Words in any order count alike.",
+        "Literal: precision and recall of the answer's words, in any order. Corrected: a word of "
+        "the answer counts if its claim is supported, and a word of the expected facts if the "
+        "answer states the fact.",
     ),
     (
         "P@5, R@5",
@@ -102,8 +106,8 @@ TERMS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "IE",
-        "1 divided by the number of the first round with a correct answer, 0 if none, or if the "
-        "last word is not correct.",
+        "1 divided by the number of the first round with a correct answer, 0 if none; corrected: "
+        "also 0 if the final answer is not correct.",
     ),
     (
         "Missing, refused, abstained",

@@ -38,6 +38,7 @@ _TEXT = 1_200
 
 MARKS = (
     Mark("match", "✓", "matches", "right: F1 high enough to count as correct", "right"),
+    Mark("unjudged", "~", "unjudged", "unjudged: nothing decides whether it is correct", "none"),
     Mark("part", "~", "in part", "in part: not correct, but it takes a step", "held"),
     Mark("below", "~", "below", "below: not correct, and its steps are not judged", "held"),
     Mark("off", "✗", "off", "wrong: not correct, and no step is taken", "wrong"),
@@ -65,8 +66,10 @@ def mark_of(folder: ScoredFolder, at: int) -> str:
         return way.outcome.lower()
     if row.status != "answered":
         return row.status
-    if (row.parts.f1 or 0.0) >= folder.correct_from(folder.modes[0]):
-        return "match"
+    lowest, highest = row.parts.f1_bounds
+    correct = folder.correct_from(folder.modes[0])
+    if highest >= correct:
+        return "match" if lowest >= correct else "unjudged"
     if row.parts.rqs is None:
         return "below"
     return "part" if row.parts.rqs else "off"
@@ -219,7 +222,7 @@ def _rounds(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
     for place, one in enumerate(view.iterations):
         answers = " / ".join(text for text in one.answers if text.strip())
         f1 = row.parts.iteration_f1
-        near = f" F1 {format_number(f1[place], 2)}." if place < len(f1) else ""
+        near = f" F1 {_format_f1(f1[place])}." if place < len(f1) else ""
         pages = f" {_pages_in_words(len(one.docs))}." if one.docs else ""
         said.append(f"Round {place + 1}.{near}{pages} {answers or 'No answer yet.'}")
     yield from _listed("Rounds", said)
@@ -236,7 +239,7 @@ def _trail(trail: Trail, row: QuestionScore) -> Iterator[Detail]:
         items += [(link.text, tones.get(link.verdict, "")) for link in turn.links[:_ITEMS]]
         if turn.answer:
             f1 = row.parts.iteration_f1
-            near = f", F1 {format_number(f1[place], 2)}" if place < len(f1) else ""
+            near = f", F1 {_format_f1(f1[place])}" if place < len(f1) else ""
             items.append((f"Answer then{near}: {turn.answer}", ""))
         if not items:
             items.append(("Nothing came of it.", ""))
@@ -244,6 +247,12 @@ def _trail(trail: Trail, row: QuestionScore) -> Iterator[Detail]:
         if turn.query:
             title += f", searching: {shorten_text(to_one_line(turn.query), _QUERY)}"
         yield from _listed(title, [text for text, _ in items], [tone for _, tone in items])
+
+
+def _format_f1(f1: float | tuple[float, float]) -> str:
+    """Formats an F1, or what it can be where parts of the answer are unjudged."""
+    ends = f1 if isinstance(f1, tuple) else (f1,)
+    return " to ".join(format_number(end, 2) for end in ends)
 
 
 def _pages_in_words(count: int) -> str:

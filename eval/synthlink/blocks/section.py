@@ -167,8 +167,7 @@ def _build_rounds(folder: ScoredFolder) -> Iterator[Block]:
     drawn = charts.build_sweep_figure(folder, scores)
     first = charts.build_first_correct_figure(folder, "corrected")
     yield Figures((first, drawn) if drawn is not None else (first,))
-    if drawn is not None:
-        yield tables.sweep(folder, scores)
+    yield tables.sweep(folder, scores)
     yield Fold("First correct, in numbers", (tables.rounds(folder, "corrected"),))
 
 
@@ -229,9 +228,9 @@ def _build_limits(folder: ScoredFolder) -> Iterator[Block]:
 _REFUSED_SHOWN = 50
 
 _CANNOT_TELL = (
-    "F1 and speed compare words. An answer in words of its own that shares none with facts and "
-    "expected answers gets little, however right it is, and the right words in any order get as "
-    "much as a right answer.",
+    "F1, RQS and FCS are over what rules or a judge decide. Rules decide words of the evidence "
+    "more often than words of one's own, so read them together with their bounds. In literal, the "
+    "right words in any order get as much as a right answer.",
     "Rounds, and the pages opened in them, are the system's own statements.",
     "A claim or step is unjudged where no rule is sure of it and no judge decided it. It is part "
     "of no share; the bounds say how far it could move a score.",

@@ -20,7 +20,7 @@ _NEAR = 0.02
 _FAR = 0.1
 """Two values of one part that differ by as much are not."""
 _PLAIN: dict[MetricName, str] = {
-    "f1": "the words of the answer",
+    "f1": "being right and complete",
     "p_at_5": "the pages named",
     "rqs": "the steps taken",
     "fcs": "the claims",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
 from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names, order_roles
-from eval.synthlink.claims.frames import Evidence, has_same_frame
+from eval.synthlink.claims.frames import Evidence, has_other_words, has_same_frame
 from eval.synthlink.claims.lexicon import GENERIC_NAMES, LIGHT
 from eval.synthlink.claims.polarity import Reading, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits
 from eval.synthlink.claims.words import Word, collect_names, is_same, is_same_word, split_text
-from eval.synthlink.sentences import split_sentences
+from eval.synthlink.sentences import list_expected_facts, split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,7 +100,7 @@ class ClaimDecider:
         )
         self._facts = [
             (clause, split_text(clause, self._names))
-            for fact in facts
+            for fact in list_expected_facts(question).values()
             for clause in split_fact(fact)
         ]
         self._triples = question.triples
@@ -123,6 +123,9 @@ class ClaimDecider:
         if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
             return _OPEN
         decision = self._decide_reading(reading, words, claim.context)
+        if decision.verdict == "open" and claim.resolved:
+            named = claim._replace(text=claim.resolved, context="")
+            decision = self._decide_reading(*self.read(named), "")
         if decision.verdict != "open":
             return decision
         if reading.polarity != "denied":
@@ -143,14 +146,21 @@ class ClaimDecider:
         if reading.polarity == "unclear":
             return _OPEN
         is_denied = reading.polarity == "denied"
-        decision = self._decide_asserted(reading.text, words, context)
+        decision = self._decide_asserted(reading.text, words, context, is_denied=is_denied)
         if not is_denied:
             return decision
         # To deny what is wrong is right, but it says nothing that the evidence states.
         is_stated = decision.verdict == "supported"
         return decision._replace(verdict="contradicted") if is_stated else _OPEN
 
-    def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
+    def _decide_asserted(
+        self, text: str, words: list[Word], context: str, *, is_denied: bool
+    ) -> Decision:
+        """Decides a claim as if it was asserted.
+
+        A denial may be of any word ("not by ship"), so what is denied must have no word more than
+        the evidence.
+        """
         is_plain = _is_plain(text, words)
         link = self._chain.find_link(text)
         if is_plain and link.direction != "open" and not _is_hedged(words):
@@ -161,14 +171,16 @@ class ClaimDecider:
         contradicted: Decision | None = None
         for sentence in self._sentences:
             match = self._compare(words, sentence.words, context)
-            if match.outcome == "supported":
+            if match.outcome == "supported" and not (is_denied and match.additions):
                 return Decision("supported", sentence.kind)
             if match.outcome == "contradicted" and contradicted is None:
                 contradicted = Decision("contradicted", sentence.kind)
         if contradicted is not None:
             return contradicted
         for sentence in self._sentences if is_plain else ():
-            if has_same_frame(words, sentence.words, self._evidence):
+            if has_same_frame(words, sentence.words, self._evidence) and not (
+                is_denied and has_other_words(words, sentence.words)
+            ):
                 return Decision("supported", sentence.kind)
         return _OPEN
 
@@ -245,7 +257,7 @@ class ClaimDecider:
         before = split_text(context, self._names) if context else ()
         match = compare_texts(words, evidence, self._known, before, self._given_names)
         if match.outcome == "open" and match.additions and self._is_told_together(match):
-            return Match("supported", states_all=True)
+            return match._replace(outcome="supported")
         return match
 
     def _is_told_together(self, match: Match) -> bool:

@@ -16,6 +16,7 @@ from eval.synthlink.claims.lexicon import (
     GENERIC_NAMES,
     RELATION_BY_WORD,
     SCOPES,
+    SYMMETRIC,
 )
 from eval.synthlink.claims.words import (
     Word,
@@ -47,9 +48,9 @@ class Match(NamedTuple):
     states_all: bool = False
     """Whether the claim also says all that the sentence says."""
     additions: tuple[Word, ...] = ()
-    """Names, numbers and other words that an open claim adds to all that the sentence says."""
+    """Names, numbers and other words that a claim adds to all that the sentence says."""
     shared: tuple[Word, ...] = ()
-    """The words that such a claim has in common with the sentence."""
+    """The words that an open claim with additions has in common with the sentence."""
 
 
 _OPEN: Final = Match("open")
@@ -118,7 +119,7 @@ def compare_texts(
     if not adds_little:
         return _OPEN
     if all(word.kind == "content" or word.key in GENERIC_NAMES for word in said_left):
-        return Match("supported", states_all=True)
+        return Match("supported", True, tuple(said_left))
     return Match("open", True, tuple(said_left), tuple(said[index] for index, _ in pairs))
 
 
@@ -325,7 +326,8 @@ def _compare_swapped(said: Sequence[Word], told: Sequence[Word]) -> Match:
     """Compares a claim with a sentence of which it may have exchanged both sides."""
     for index, word in enumerate(said):
         for place, other in enumerate(told):
-            if word.key in RELATION_BY_WORD and is_same(word, other):
+            is_verb_of_both = word.key in RELATION_BY_WORD or (is_verb(word) and is_verb(other))
+            if is_verb_of_both and word.key not in SYMMETRIC and is_same(word, other):
                 swapped = [*told[place + 1 :], other, *told[:place]]
                 if len(swapped) == len(said) and all(map(is_same, said, swapped)):
                     is_moved = 0 < index < len(said) - 1

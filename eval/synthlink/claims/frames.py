@@ -175,6 +175,14 @@ def _has_few_other_words(
     )
 
 
+def has_other_words(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
+    """Returns whether a claim has a word with content that a sentence has not."""
+    return any(
+        word.kind == "content" and not any(is_same(word, other) for other in sentence)
+        for word in claim
+    )
+
+
 def _belongs_to_another(evidence: Sequence[Word], first: int) -> bool:
     """Returns whether the first name only tells whose the subject is: "The rival of Whitney"."""
     return first > 1 and evidence[first - 1].key in _OF and evidence[first - 2].kind == "content"

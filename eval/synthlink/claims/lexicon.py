@@ -105,7 +105,7 @@ _RELATIONS: Final[dict[str, tuple[str, str]]] = {
     "first": ("first erste erster ersten erstmals", "last"),
     "last": ("last final letzte letzter letzten", "first"),
 }  # fmt: skip
-# Words that say the same in most sentences, one row each.
+# Words that say the same in most sentences, one row each: verbs with their nouns, and other words.
 _SYNONYMS: Final = """
 destroy destroyed destruction eradicate eradicated exterminated extinction extinct zerstörte
 kill killed killing killer tötete töteten getötet
@@ -118,12 +118,35 @@ receive received awarded won gewann erhielt erhielten bekam
 write wrote written writes author schrieb schrieben geschrieben verfasste
 propose proposed suggested schlug vorgeschlagen
 establish established establishes founded founding gründete gründeten gegründet
+begin began begun start started launch launched founded established
+finish finished complete completed completion vollendete vollendet
+bend bends bent bending deflect deflected deflection
+carry carried transport transported shipped trug transportierte
+collapse collapsed crash crashed zusammenbruch
 use used uses using employ employed nutzte benutzte verwendete
 move moved moves migrate migrated zog zogen
 walk walked march marched marching marschierte marsch
 jail jailed imprison imprisoned arrest arrested inhaftiert verhaftet
 free freed release released befreite freigelassen
 sink sank sunk wreck wrecked shipwreck shipwrecked founder foundered gesunken
+eruption erupt erupted erupts ausbruch brach
+double doubled doubles doubling verdoppelte verdoppelt
+slave slaves enslaved slavery sklave sklaven sklaverei
+split divided spaltete gespalten
+ruin ruined ruins ruinierte ruiniert bankrupted
+replace replaced displaces displaced supplant supplanted ersetzte ersetzten verdrängte verdrängt
+show showed shown shows demonstrate demonstrated zeigte zeigten gezeigt
+measure measured measures measurement maß gemessen
+link linked links connect connected connects join joined joins verband verbindet
+lead led leader head headed chief anführer leiter leitete geführt angeführt
+overtake overtook surpass surpassed outstrip outstripped überholte überholten
+isolate isolated isolierte isoliert
+""".strip().splitlines()
+_NOUN_SYNONYMS: Final = """
+colleagues others team kollegen
+contest competition wettbewerb
+foremost leading principal führend führenden
+novel novels book books roman buch
 ship ships vessel vessels boat boats schiff schiffe
 law laws act statute legislation gesetz gesetze
 country nation state land staat
@@ -145,10 +168,7 @@ machine device apparatus maschine gerät
 noise hiss static rauschen
 method technique procedure process methode verfahren
 neighbouring neighboring nearby adjacent benachbarte benachbarten
-eruption erupt erupted erupts ausbruch brach
-double doubled doubles doubling verdoppelte verdoppelt
 colony colonies kolonie kolonien
-slave slaves enslaved slavery sklave sklaven sklaverei
 war wars warfare krieg kriege
 peace frieden
 treaty pact agreement convention vertrag abkommen pakt
@@ -157,32 +177,54 @@ scientist scientists researcher researchers forscher wissenschaftler
 satellite satellit
 vaccine vaccination impfung impfstoff
 fire blaze brand feuer
-split divided spaltete gespalten
-ruin ruined ruins ruinierte ruiniert bankrupted
-replace replaced displaces displaced supplant supplanted ersetzte ersetzten verdrängte verdrängt
-show showed shown shows demonstrate demonstrated zeigte zeigten gezeigt
-measure measured measures measurement maß gemessen
-link linked links connect connected connects join joined joins verband verbindet
-lead leader head headed chief anführer leiter leitete
-overtake overtook surpass surpassed outstrip outstripped überholte überholten
-isolate isolated isolierte isoliert
+parliament parlament
+congress kongress
+crown krone
+emperor kaiser
 """.strip().splitlines()
 RELATION_BY_WORD: Final[dict[str, frozenset[str]]] = {
     word: frozenset(
         name
         for name, words in (
             *((name, list_words(words)) for name, (words, _) in _RELATIONS.items()),
-            *((row.split()[0] + "*", row.split()) for row in _SYNONYMS),
+            *((row.split()[0] + "*", row.split()) for row in (*_SYNONYMS, *_NOUN_SYNONYMS)),
         )
         if word in words
     )
-    for text in (*(words for words, _ in _RELATIONS.values()), *_SYNONYMS)
+    for text in (*(words for words, _ in _RELATIONS.values()), *_SYNONYMS, *_NOUN_SYNONYMS)
     for word in list_words(text)
 }
 """Word → the relations and meanings that it can express."""
+NOUNS: Final = frozenset(word for row in _NOUN_SYNONYMS for word in row.split()) - frozenset(
+    word for words, _ in _RELATIONS.values() for word in list_words(words)
+)
+"""Words of the lexicon that are no verbs in most sentences."""
 OPPOSITES: Final[dict[str, str]] = {
     name: opposite for name, (_, opposite) in _RELATIONS.items() if opposite
 }
+
+PHRASES: Final[dict[tuple[str, str], str]] = {
+    (verb, particle): meaning
+    for verbs, particle, meaning in (
+        ("came come comes", "out", "appeared"),
+        ("broke break breaks", "out", "began"),
+        ("set", "up", "established"),
+        ("put", "up", "built"),
+        ("grew grows turned turns", "into", "became"),
+        ("shut", "down", "closed"),
+        ("died die", "out", "died"),
+        ("carried carry", "on", "continued"),
+    )
+    for verb in verbs.split()
+}
+"""Verb and its particle → a verb that says the same."""
+SYMMETRIC: Final = frozenset(
+    list_words(
+        "met married fought joined linked connected equalled resembled allied traded matched "
+        "differed competed united combined shared exchanged heiratete traf"
+    )
+)
+"""Verbs that say the same of A and B as of B and A."""
 
 NEGATIONS: Final = frozenset(
     list_words(

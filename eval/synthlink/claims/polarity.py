@@ -24,7 +24,7 @@ _MYTHOS = r"(?:mythos|legende|irrtum|irrglaube|märchen|lüge|missverständnis|f
 _FRAMES: Final = tuple(
     re.compile(rf"\s*{frame}(?P<claim>.+)", re.IGNORECASE | re.DOTALL)
     for frame in (
-        rf"(?:it|this|that)\s*(?:is|was|'s)\s+(?:just |only |merely |simply )?an?\s+{_ADJECTIVES}"
+        rf"(?:it|this|that)\s*(?:is|was|'s)\s+(?:\w+ly |just |also )?an?\s+{_ADJECTIVES}"
         rf"{_MYTH}(?:,[^,]{{1,60}},)?\s+(?:that|to (?:say|think|believe|claim) that)\s+",
         rf"(?:it|this|that)\s*(?:is|was|'s)\s+(?:simply |just |quite |plainly )?{_FALSE}"
         r"(?: to (?:say|think|believe|claim))?\s+that\s+",
@@ -32,6 +32,10 @@ _FRAMES: Final = tuple(
         rf"{_ADJECTIVES}(?:{_FALSE}|{_MYTH})[\s.]*$)",
         r"there (?:is|was) (?:no|little) truth (?:in|to) (?:the )?(?:claim|story|idea|notion|"
         r"legend|view|belief) that\s+",
+        r"there (?:is|was) no(?:t any)? (?:evidence|proof|sign|indication|record)"
+        r"(?: whatsoever| at all)? that\s+",
+        r"nothing (?:supports|confirms|shows|proves) (?:the (?:claim|idea|story|view) )?that\s+",
+        r"es gibt keine(?:n|rlei)? (?:belege?|beweise?|hinweise?)(?: dafür)?\s*,?\s*da(?:ss|ß)\s+",
         rf"es (?:ist|war) (?:{_UNWAHR}|(?:nur |bloß )?ein(?:e)?\s+{_ADJECTIVES}{_MYTHOS})\s*,?\s*"
         r"da(?:ss|ß)\s+",
         r"es (?:stimmt|trifft) (?:ganz |einfach |überhaupt )?nicht(?: zu)?\s*,?\s*da(?:ss|ß)\s+",
@@ -45,21 +49,34 @@ _PREDICATE: Final = re.compile(
     re.IGNORECASE,
 )
 # What somebody else says, before or after what the sentence itself says.
+_BELIEF = r"(?:belief|opinion|legend|myth|tradition|wisdom|assumption|view)"
+_SAY = r"(?:sa(?:y|ys|id)|claim(?:s|ed)?|believed?|thought|think|taught|teach|told|tell|heard)"
 _CONTRARY: Final = re.compile(
-    r"\s*(?:contrary to (?:popular|common|general|widespread)?\s*(?:belief|opinion|legend|"
-    r"what (?:is|was) (?:often|sometimes|commonly|generally|widely) "
-    r"(?:said|believed|claimed|thought))|"
+    rf"\s*(?:contrary to (?:(?:popular|common|general|widespread|received)\s+)?{_BELIEF}|"
+    rf"contrary to what [^,.;]{{0,40}}\b{_SAY}|"
     r"entgegen (?:der|einer) (?:landläufigen|verbreiteten|weit verbreiteten|gängigen) "
     r"(?:meinung|annahme|ansicht))\s*,\s*",
     re.IGNORECASE,
 )
-_ASIDE: Final = re.compile(r",\s*whatever (?:people|some|others|they) (?:may )?(?:say|think)", re.I)
+_ASIDE: Final = re.compile(
+    rf",\s*(?:whatever|contrary to what) [^,.;]{{0,40}}\b{_SAY}(?: at school)?(?=[\s.]*$)",
+    re.IGNORECASE,
+)
 # A plain negation of the verb, which denies the sentence without it.
 _NOT: Final = re.compile(
+    r"^nor\s+(?:did|does|do|is|are|was|were|has|have|had)\b|"
     r"\b(?:(?:did|does|do|is|are|was|were|has|have|had|can|could)\s+not|cannot|never|"
+    r"at no time|by no means|in no way|"
     r"(?:did|does|do|is|are|was|were|has|have|had|ca|could)n['’]t)\b(?:\s+(?:ever|really|actually))?",
     re.IGNORECASE,
 )
+# "No works were built", "it offered no rewards": the noun is the subject, or follows a verb.
+_NO_NOUN: Final = re.compile(
+    r"(?:(?<=^)|(?<=^and )|(?<=ed )|(?<= won )|(?<= had )|(?<= has )|(?<= made )|(?<= held ))"
+    r"no\s+(?!longer|one|doubt|other|more|less|fewer|sooner|matter|such|wonder|small|means)(?=[a-z])",
+    re.IGNORECASE,
+)
+_ANY: Final = re.compile(r"\s(?:any|ever|whatsoever|at all)(?=[\s.,])", re.IGNORECASE)
 _NOTHING_TO_DO: Final = re.compile(r"\b(?:had|has|have) nothing to do with\b", re.IGNORECASE)
 _NICHT: Final = re.compile(r"\b(?:nicht|nie|niemals|keineswegs)\b", re.IGNORECASE)
 _IS_NO: Final = re.compile(r"\b(?:is|was|are|were)\s+no\b", re.IGNORECASE)
@@ -94,9 +111,12 @@ def read_polarity(text: str) -> Reading:
         (_NOT, ""),
         (_IS_NO, "is"),
         (_NICHT, ""),
+        (_NO_NOUN, ""),
     ):
         claim, n_found = pattern.subn(instead, claim)
         n_denials += n_found
+    if n_denials:
+        claim = _ANY.sub("", claim)
     if n_denials > 1 or any(word.kind == "negation" for word in split_text(claim)):
         return Reading("unclear", claim)
     return Reading("denied" if n_denials else "asserted", claim)

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import QUALIFIERS
 from eval.synthlink.claims.words import (
+    Word,
     are_opposite,
     is_german,
     is_noun_of_lexicon,
     is_verb,
     split_text,
 )
-from eval.synthlink.sentences import is_question, split_sentences
+from eval.synthlink.sentences import is_question, split_statements
 from kg.base.plain_text import list_words
 
 _ARROW: Final = re.compile(r"\s*(?:→|⇒|⟶|->|=>|-->)\s*")
@@ -36,7 +38,25 @@ _COMMENT: Final = re.compile(
     re.IGNORECASE,
 )
 _INSERTED: Final = re.compile(
-    r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) [^,;:]+), (?P<rest>[^,;:].*)", re.DOTALL
+    r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) [^,;:]+|[a-z]+(?:ed|un|en|own) "
+    r"(?:by|in|at|on) [^,;:]+), (?P<rest>[^,;:].*)",
+    re.DOTALL,
+)
+# "X opened in 1825 and joined Y with Z" claims two things of X.
+_SECOND_VERB: Final = re.compile(r"\s+(?:and|und)\s+(?=[a-zäöü]+)")
+_BE: Final = frozenset(list_words("is are was were been wurde wurden"))
+_JOINING: Final = frozenset(
+    list_words(
+        "which who whom whose that where when while because since after before until although "
+        "though if dass weil wo als nachdem bevor wenn um"
+    )
+)
+"""Words that begin a clause within another."""
+_SUBORDINATE: Final = _JOINING | frozenset(list_words("to zu der die das den dem"))
+"""Words after which a verb does not belong to the clause itself."""
+# Where a denied sentence goes on with another statement.
+_NEXT_DENIAL: Final = re.compile(
+    r",\s+(?:and|but|nor|since|for|as|because|while|und|denn|da|weil)\s+", re.IGNORECASE
 )
 _PRONOUN: Final = re.compile(
     r"(?:(?:in|at|by|on|with)\s+\w+,?\s+)?(?:it|its|he|his|she|her|they|their|this|these|that|those|such|er|sie|es|"
@@ -58,6 +78,12 @@ _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
 
 
+# The last name before ", which": "the Longitude Act of 1714".
+_LAST_NAME: Final = re.compile(
+    r"(?:[A-ZÄÖÜ0-9][\w'’–-]*(?:\s+of(?:\s+the)?)?\s+)*[A-ZÄÖÜ0-9][\w'’–-]*(?=[\s,]*$)"
+)
+
+
 class ClaimText(NamedTuple):
     """One claim of an answer, before it is judged."""
 
@@ -68,9 +94,21 @@ class ClaimText(NamedTuple):
     """The whole sentence."""
     german: bool = False
     is_retracted: bool = False
-    """Whether another sentence of the answer says that it may be wrong."""
+    """Whether something else in the answer says that it may be wrong."""
     is_list: bool = False
     """Whether it is a list of words, or names alternatives, so that it states nothing."""
+
+    @property
+    def resolved(self) -> str:
+        """A claim that begins with "which" or "who", with the name that this stands for.
+
+        It is empty for other claims, and where the text before does not end with a name.
+        """
+        relative = _RELATIVE.match(self.text)
+        if relative is None or relative.group().strip().lower() == "whose":
+            return ""
+        name = _LAST_NAME.search(self.context.rstrip())
+        return f"{name.group()} {self.text[relative.end() :]}" if name else ""
 
 
 def split_claims(answer: str) -> list[ClaimText]:
@@ -79,8 +117,7 @@ def split_claims(answer: str) -> list[ClaimText]:
     previous = ""
     n_before = n_now = 0
     german = is_german(answer)
-    for _, sentence in split_sentences(answer):
-        text = sentence.strip()
+    for text in split_statements(answer):
         if not is_question(text):
             claims += (
                 claim._replace(sentence=text, german=german)
@@ -114,29 +151,82 @@ def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
     nodes = [node.strip() for node in _ARROW.split(sentence)]
     if len(nodes) > 1 and all(nodes):
         return [ClaimText(f"{a} → {b}") for a, b in itertools.pairwise(nodes)]
-    words = split_text(sentence)
-    if any(word.kind in ("negation", "hedge") for word in words):
-        parts = _split_at_semicolons(sentence)
+    if any(word.kind in ("negation", "hedge") for word in split_text(sentence)):
+        parts = _split_denied(sentence)
     else:
-        parts = _split_clauses(sentence)
-    first, _ = parts[0]
+        clauses = [(part, before, False) for part, before in _split_clauses(sentence)]
+        parts = [(one, before, no) for part, before, no in clauses for one in _split_verbs(part)]
+    first, *_ = parts[0]
     claims = []
-    for part, before in parts:
+    for part, before, is_uncertain in parts:
         context = ""
         if _RELATIVE.match(part) or _PRONOUN.match(part):
             context = previous if part is first else before
-        claims.append(ClaimText(part, context, is_list=is_list(part)))
+        claims.append(ClaimText(part, context, is_retracted=is_uncertain, is_list=is_list(part)))
     return claims
 
 
-def _split_at_semicolons(sentence: str) -> list[tuple[str, str]]:
-    parts = [part.strip() for part in re.split(r";\s+", sentence)]
-    # One denial can be about all parts: "It is not true that A; B; C."
-    return (
-        [(sentence, "")]
-        if " that " in parts[0] or " dass " in parts[0]
-        else [(part, before) for before, part in itertools.pairwise(["", *parts])]
+def _split_denied(sentence: str) -> list[tuple[str, str, bool]]:
+    """Splits a sentence with a negation or hedge.
+
+    Returns:
+        Each part, the text before it, and whether it is uncertain what it says: in "It is a myth
+        that A; B", A is denied, but B may be denied or claimed.
+    """
+    parts: list[tuple[str, str, bool]] = []
+    before = ""
+    is_reported = False
+    for part in re.split(r";\s+", sentence):
+        rest = part.strip()
+        # Each part with a negation of its own denies for itself.
+        for end in _NEXT_DENIAL.finditer(rest):
+            head, tail = rest[: end.start()], rest[end.end() :]
+            if _denies(head) and _denies(tail) and _has_verb(head) and _has_verb(tail):
+                parts.append((head, before, is_reported))
+                is_reported = is_reported or _SCOPE.search(head) is not None
+                before, rest = f"{before} {head}".strip(), tail
+                break
+        if rest:
+            parts.append((rest, before, is_reported))
+        is_reported = is_reported or _SCOPE.search(rest) is not None
+        before = f"{before} {rest}".strip()
+    return parts
+
+
+def _denies(text: str) -> bool:
+    return any(word.kind == "negation" for word in split_text(text))
+
+
+def _split_verbs(clause: str) -> list[str]:
+    """Splits a clause whose subject has two verbs; the subject is repeated before the second."""
+    words = split_text(clause)
+    verb = next((word for word in words if _is_finite(word)), None)
+    is_joined = any(word.key in _JOINING for word in words[1:])
+    if verb is None or is_joined or _has_infinitive(words) or is_list(clause):
+        return [clause]
+    subject = clause[: verb.start].strip()
+    for end in _SECOND_VERB.finditer(clause, verb.start + len(verb.text)):
+        first, second = clause[: end.start()], clause[end.end() :]
+        following, *others = split_text(second)
+        rest = split_text(first[verb.start :])[1:]
+        has_object = any(word.kind != "light" and not _is_finite(word) for word in rest)
+        if _is_finite(following) and others and has_object and subject:
+            # "was sold and taken to X": the second verb is a participle, too.
+            is_passive = verb.key in _BE and re.match(r"\w+\s+(?:\w+\s+)?(?:by|von)\s", second)
+            link = f"{verb.text} " if is_passive else ""
+            return [first, *_split_verbs(f"{subject} {link}{second}")]
+    return [clause]
+
+
+def _has_infinitive(words: Sequence[Word]) -> bool:
+    """Returns whether a verb follows "to": "tried to build X and sell Y" says neither."""
+    return any(
+        before.key in ("to", "zu") and is_verb(word) for before, word in itertools.pairwise(words)
     )
+
+
+def _is_finite(word: Word) -> bool:
+    return is_verb(word) and not is_noun_of_lexicon(word)
 
 
 def _split_clauses(sentence: str) -> list[tuple[str, str]]:
@@ -147,11 +237,14 @@ def _split_clauses(sentence: str) -> list[tuple[str, str]]:
         inserted
         and not _COMMENT.match(inserted["relative"])
         and not _has_verb(inserted["subject"])
+        and not _SCOPE.search(inserted["subject"])
         and _has_verb(inserted["rest"])
     ):
-        subject = inserted["subject"]
+        subject, relative = inserted["subject"], inserted["relative"]
+        if not _RELATIVE.match(relative):
+            relative = f"{subject} was {relative}"
         return [
-            (inserted["relative"], subject),
+            (relative, subject),
             *_split_clauses(f"{subject} {inserted['rest']}"),
         ]
     parts: list[tuple[str, str]] = []
@@ -161,7 +254,7 @@ def _split_clauses(sentence: str) -> list[tuple[str, str]]:
         is_relative = _RELATIVE.match(after) is not None
         if end.group().startswith(";") or (
             _has_verb(before)
-            and _has_verb(after)
+            and _has_own_verb(after)
             and (is_relative or _SUBJECT.match(after) is not None)
             and not _joins_names(before, end.group(), after)
             and not _SCOPE.search(sentence[: end.start()])
@@ -177,6 +270,17 @@ def _joins_names(before: str, joint: str, after: str) -> bool:
     """Returns whether "and" without a comma stands between two names, as in "Watson and Crick"."""
     last, following = before.split()[-1:], after.split()[:1]
     return "," not in joint and all(word[:1].isupper() for word in (*last, *following))
+
+
+def _has_own_verb(text: str) -> bool:
+    """Returns whether a clause has a verb that is not subordinate, as in "Y, which did Z"."""
+    words = split_text(text)
+    if words and words[0].key in ("which", "who", "whose"):
+        words = words[1:]
+    own = list(
+        itertools.takewhile(lambda word: word.key not in _SUBORDINATE or word is words[0], words)
+    )
+    return any(map(is_verb, own))
 
 
 def _has_verb(text: str) -> bool:

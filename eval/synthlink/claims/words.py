@@ -14,7 +14,9 @@ from eval.synthlink.claims.lexicon import (
     HEDGES,
     LIGHT,
     NEGATIONS,
+    NOUNS,
     OPPOSITES,
+    PHRASES,
     RELATION_BY_WORD,
 )
 from kg.base.plain_text import list_words
@@ -44,6 +46,8 @@ _AUXILIARIES: Final = frozenset(
     )
 )
 _MIN_VERB_LENGTH: Final = 5
+_MIN_BASE: Final = 3
+"""Minimum number of letters of a verb without its ending."""
 _MIN_STEM: Final = 4
 """Minimum number of letters that two forms of one word share."""
 
@@ -81,6 +85,11 @@ def split_text(text: str, names: Collection[str] = (), *, german: bool | None = 
             last = words.pop()
             value = (last.value or 0) * _SCALES[key]
             words.append(last._replace(text=f"{last.text} {token}", key=f"{value:g}", value=value))
+            continue
+        if words and (words[-1].key, key) in PHRASES:
+            last = words.pop()
+            meaning = PHRASES[last.key, key]
+            words.append(last._replace(text=f"{last.text} {token}", key=meaning, kind="content"))
             continue
         words.append(_classify(token, key, match.start(), names, german=german, is_first=is_first))
         rest = clean[match.end() : match.end() + 1]
@@ -148,12 +157,28 @@ def is_german(text: str) -> bool:
     return count >= 2 and 10 * count >= len(words)
 
 
+@lru_cache(maxsize=50_000)
+def get_relations(word: str) -> frozenset[str]:
+    """Returns the relations that a word or its base form can express: "selling" as "sell"."""
+    if word in RELATION_BY_WORD:
+        return RELATION_BY_WORD[word]
+    for ending in ("ing", "ings", "es", "ed", "s", "d"):
+        base = word.removesuffix(ending)
+        if base == word or len(base) < _MIN_BASE:
+            continue
+        forms = (base, f"{base}e", base[:-1] if base[-1] == base[-2] else base)
+        found = next((form for form in forms if form in RELATION_BY_WORD), None)
+        if found is not None:
+            return RELATION_BY_WORD[found]
+    return frozenset()
+
+
 @lru_cache(maxsize=200_000)
 def is_same_word(first: str, second: str) -> bool:
     """Returns whether two words are forms of one word, or words of one relation."""
     if first == second:
         return True
-    if RELATION_BY_WORD.get(first, frozenset()) & RELATION_BY_WORD.get(second, frozenset()):
+    if get_relations(first) & get_relations(second):
         return True
     if first[:1].isdigit() or second[:1].isdigit():
         return False
@@ -173,8 +198,8 @@ def is_same_word(first: str, second: str) -> bool:
 
 def are_opposite(first: str, second: str) -> bool:
     """Returns whether two words express opposite relations."""
-    others = RELATION_BY_WORD.get(second, frozenset())
-    return any(OPPOSITES.get(relation) in others for relation in RELATION_BY_WORD.get(first, ()))
+    others = get_relations(second)
+    return any(OPPOSITES.get(relation) in others for relation in get_relations(first))
 
 
 def is_same(first: Word, second: Word) -> bool:
@@ -195,10 +220,10 @@ def collect_names(texts: Sequence[str]) -> frozenset[str]:
 
 
 def is_verb(word: Word) -> bool:
-    """Returns whether a word is probably a verb, by its form; a noun of the lexicon counts too."""
+    """Returns whether a word is probably a verb, or the noun of one, by its form."""
     return word.kind in ("content", "light") and (
         word.key in _AUXILIARIES
-        or word.key in RELATION_BY_WORD
+        or (word.key in RELATION_BY_WORD and word.key not in NOUNS)
         or (len(word.key) >= _MIN_VERB_LENGTH and word.key.endswith(("ed", "te", "ten")))
     )
 

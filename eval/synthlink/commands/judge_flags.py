@@ -60,9 +60,10 @@ def build_judge_options(
     Raises:
         SettingError: ``--nli`` with ``--judge-model``; ``--judge-repeats`` without
             ``--judge-model``; or an error of ``JudgeOptions.select_judges``.
-        ModelAccessError: an error of ``JudgeOptions.select_judges``.
+        MissingFileError, ModelAccessError: an error of ``JudgeOptions.select_judges``.
         EpocheError: an error of ``answerers``.
     """
+    from eval.synthlink.answer_source import AnswerSource
     from eval.synthlink.judges.judge_run import JudgeOptions
     from kg.base.errors import SettingError
 
@@ -72,22 +73,21 @@ def build_judge_options(
             where="--judge-model, --nli",
             hint="Drop one of the two.",
         )
-    if nli is not None:
-        return JudgeOptions(models=(), client=client, limits=limits, nli=nli)
-    if not models:
-        if repeats is not None:
-            raise SettingError(
-                "--judge-repeats needs a judge",
-                where="--judge-repeats",
-                hint="Add --judge-model, or drop --judge-repeats.",
-            )
+    if not models and repeats is not None:
+        raise SettingError(
+            "--judge-repeats needs a judge that is a model",
+            where="--judge-repeats",
+            hint="Add --judge-model, or drop --judge-repeats.",
+        )
+    if not models and nli is None:
         return None
     judge_options = JudgeOptions(
-        models=tuple(models),
+        models=tuple(models or ()),
         repeats=repeats,
         client=client,
         limits=limits,
-        answerers=answerers(),
+        answerers=answerers() if models else (AnswerSource(),),
+        nli=nli,
     )
     judge_options.select_judges()  # unusable models must fail before any paid call
     return judge_options

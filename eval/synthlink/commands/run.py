@@ -12,6 +12,7 @@ import typer
 from eval.synthlink.commands.judge_flags import (
     JudgeModels,
     JudgeRepeats,
+    NliFolder,
     build_judge_options,
     report_judge_usage,
 )
@@ -92,6 +93,7 @@ def main(
     ] = None,
     judge_model: JudgeModels = None,
     judge_repeats: JudgeRepeats = None,
+    nli: NliFolder = None,
     no_score: Annotated[
         bool, typer.Option("--no-score", help="Only write rows and predictions.")
     ] = False,
@@ -139,12 +141,13 @@ def main(
             where="--no-score, --compare",
             hint="Drop one of the two.",
         )
-    if no_score and judge_model:
-        raise SettingError(
-            "--judge-model needs scores, which --no-score skips",
-            where="--no-score, --judge-model",
-            hint="Drop one of the two.",
-        )
+    for flag, judge_given in (("--judge-model", judge_model), ("--nli", nli)):
+        if no_score and judge_given:
+            raise SettingError(
+                f"{flag} needs scores, which --no-score skips",
+                where=f"--no-score, {flag}",
+                hint="Drop one of the two.",
+            )
     for path in compare or []:  # unreadable files must fail before any paid call
         read_predictions(path, ())
         for output in list_run_files(out):
@@ -174,6 +177,7 @@ def main(
             get_system_source(system, model),
             *map(find_source, compare or ()),
         ),
+        nli=nli,
     )
     done = run(
         RunOptions(

@@ -80,10 +80,7 @@ def main(
     ] = None,
     correct: Annotated[
         float | None,
-        typer.Option(
-            help="Minimum F1 of a correct answer. Default: 0.35 in corrected and 0.5 in literal "
-            "scores.",
-        ),
+        typer.Option(help="Minimum F1 of a correct answer, in both modes.", show_default="0.5"),
     ] = None,
     confidence: options.Confidence = 0.95,
     resamples: options.Resamples = 2000,

@@ -9,11 +9,17 @@ import msgspec
 
 from eval.synthlink.claims.claim_decider import ClaimDecider
 from eval.synthlink.claims.completeness import judge_steps
-from eval.synthlink.corrected.claims import judge_claims, list_claims
+from eval.synthlink.corrected.claim_f1 import (
+    Share,
+    compute_claim_f1,
+    is_expected_answer,
+    list_claims,
+    measure_share,
+)
+from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.corrected.pages import score_retrieval
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.word_f1 import compute_word_f1
 from eval.synthlink.items import Question
 from eval.synthlink.metrics import (
     AGGREGATE_WEIGHTS,
@@ -23,11 +29,59 @@ from eval.synthlink.metrics import (
     MetricName,
 )
 from eval.synthlink.predictions import Prediction
+from eval.synthlink.verdicts.score_update import apply_to_claims, apply_to_steps
 
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
+    from eval.synthlink.verdicts.record import Judgement
 
 _PAGE_METRICS: Final[tuple[MetricName, ...]] = ("p_at_5", "recall_at_5")
+_DEFAULT_THRESHOLDS: Final = Thresholds()
+
+
+class AnswerVerdicts(NamedTuple):
+    """What is known of one text: the final answer, or the answers of an iteration."""
+
+    answer: str
+    claims: tuple[JudgedClaim, ...]
+    steps: tuple[JudgedStep, ...]
+
+
+class AnswerReader:
+    """The evidence on one question, by which texts are judged without a model.
+
+    Args:
+        question: the question answered.
+        guard: stream guard of the catalogue's graph; None for none.
+        pages: source pages used as evidence; None for none.
+    """
+
+    def __init__(
+        self, question: Question, guard: Guard | None, pages: SourcePages | None = None
+    ) -> None:
+        self._question = question
+        self._guard = guard
+        self._pages = pages
+        self._decider = ClaimDecider(question, pages)
+
+    def judge_answer(self, answer: str) -> AnswerVerdicts:
+        """Judges the claims of a text, and what it says of the expected facts."""
+        question, decider = self._question, self._decider
+        return AnswerVerdicts(
+            answer,
+            judge_claims(answer, question, self._guard, self._pages, decider),
+            judge_steps(answer, list_claims(answer, question), question, decider, self._guard),
+        )
+
+    def list_iterations(self, prediction: Prediction) -> list[AnswerVerdicts]:
+        """Judges the answers of each iteration.
+
+        All answers of one iteration are joined into one: otherwise the best of many guesses would
+        count.
+        """
+        texts = [". ".join(iteration.answers) for iteration in prediction.iterations]
+        judged = {text: self.judge_answer(text) for text in dict.fromkeys(texts)}
+        return [judged[text] for text in texts]
 
 
 def score_corrected(
@@ -36,8 +90,9 @@ def score_corrected(
     guard: Guard | None,
     thresholds: Thresholds,
     pages: SourcePages | None = None,
+    judgement: Judgement | None = None,
 ) -> AnswerScores:
-    """Computes the corrected metrics of one answer, without a judge.
+    """Computes the corrected metrics of one answer.
 
     Args:
         prediction: the answer.
@@ -45,33 +100,73 @@ def score_corrected(
         guard: stream guard of the catalogue's graph; None for none.
         thresholds: settings of the corrected scores.
         pages: source pages used as evidence; None for none.
+        judgement: a judge's verdicts on what nothing else decides; None for no judge.
     """
-    answer = prediction.predicted_answer
-    f1 = compute_word_f1(answer, question)
-    # All answers of one iteration are joined into one: otherwise the best of many guesses would
-    # count.
-    iteration_f1 = tuple(
-        compute_word_f1(". ".join(iteration.answers), question)
-        for iteration in prediction.iterations
-    )
+    reader = AnswerReader(question, guard, pages)
+    found = reader.judge_answer(prediction.predicted_answer)
+    rounds = reader.list_iterations(prediction)
+    if judgement is not None:
+        found = _apply_to_answer(found, question, judgement)
+        rounds = [_apply_to_answer(one, question, judgement) for one in rounds]
     retrieval = score_retrieval(
         prediction.retrieved_docs, question.sources, prediction.list_opened()
     )
-    decider = ClaimDecider(question, pages)
-    claims = judge_claims(answer, question, guard, pages, decider)
     scores = AnswerScores(
-        f1=f1,
+        f1=_compute_f1(found, question).value,
         p_at_5=None if retrieval is None else retrieval.precision,
         recall_at_5=None if retrieval is None else retrieval.recall,
         rqs=None,
         fcs=None,
-        ie=iteration_efficiency(f1, iteration_f1, thresholds.correct),
+        ie=None,
         aggregate=None,
         bounds={} if retrieval is None else retrieval.list_bounds(),
-        steps=judge_steps(answer, list_claims(answer, question), question, decider),
-        iteration_f1=iteration_f1,
+        iteration_f1=tuple(
+            share.low if share.low == share.high else (share.low, share.high)
+            for share in (_compute_f1(one, question) for one in rounds)
+        ),
     )
-    return set_verdicts(scores, question, claims, scores.steps)
+    return set_verdicts(scores, question, found.claims, found.steps, thresholds)
+
+
+def _compute_f1(found: AnswerVerdicts, question: Question) -> Share:
+    if not found.claims and is_expected_answer(found.answer, question):
+        return Share(1.0, 1.0, 1.0)  # "Carthage" claims nothing beyond "Rome or Carthage?".
+    return compute_claim_f1(found.claims, found.steps, question)
+
+
+def _apply_to_answer(
+    found: AnswerVerdicts, question: Question, judgement: Judgement
+) -> AnswerVerdicts:
+    return AnswerVerdicts(
+        found.answer,
+        apply_to_claims(found.claims, question, judgement),
+        apply_to_steps(found.steps, question, found.answer, judgement),
+    )
+
+
+def apply_verdicts(
+    scores: AnswerScores,
+    question: Question,
+    answer: str,
+    judgement: Judgement,
+    thresholds: Thresholds = _DEFAULT_THRESHOLDS,
+) -> AnswerScores:
+    """Applies a judge's verdicts to the unjudged claims and steps of a final answer.
+
+    What is decided without a judge is unchanged. What has no verdict from the judge stays unjudged.
+    The F1 of iterations is not changed.
+
+    Args:
+        scores: scores of the answer without a judge.
+        question: the question answered.
+        answer: the answer.
+        judgement: the judge's verdicts.
+        thresholds: settings of the corrected scores.
+    """
+    found = _apply_to_answer(
+        AnswerVerdicts(answer, scores.claims, scores.steps), question, judgement
+    )
+    return set_verdicts(scores, question, found.claims, found.steps, thresholds)
 
 
 def set_verdicts(
@@ -79,27 +174,38 @@ def set_verdicts(
     question: Question,
     claims: Sequence[JudgedClaim],
     steps: Sequence[JudgedStep],
+    thresholds: Thresholds = _DEFAULT_THRESHOLDS,
 ) -> AnswerScores:
     """Returns the scores of an answer with these verdicts, and all that is computed from them.
 
-    FCS is the share of supported claims, and RQS that of stated facts, among those with a verdict.
-    Both are null, and unjudged, if none has one; the aggregate also if any fact has none. FCS is
-    null, and counts as 0 in the aggregate, if the answer claims nothing. The bounds are the values
-    if everything unjudged were wrong, or right.
+    FCS and RQS are shares of the claims and facts with a verdict, and are null, and unjudged, if
+    none has one. F1 and IE are null, and unjudged, if they depend on anything without a verdict;
+    so is the aggregate if any of its parts is, or any fact. FCS is null, and counts as 0 in the
+    aggregate, if the answer claims nothing. The bounds are the values if everything unjudged were
+    wrong, or right.
     """
-    fcs = _share([claim.verdict for claim in claims], "supported")
-    rqs = _share([step.verdict for step in steps], "stated")
+    f1 = compute_claim_f1(claims, steps, question)
+    if not claims and scores.f1 is not None:
+        f1 = Share(scores.f1, scores.f1, scores.f1)
+    has_steps = any(step.fact for step in question.steps)
+    shares: dict[MetricName, Share] = {
+        "f1": f1,
+        "fcs": measure_share([claim.verdict for claim in claims], "supported"),
+        "rqs": measure_share([step.verdict for step in steps if has_steps], "stated"),
+        "ie": iteration_efficiency((f1.low, f1.high), scores.iteration_f1, thresholds.correct),
+    }
     bounds = {name: scores.bounds[name] for name in _PAGE_METRICS if name in scores.bounds}
     unjudged: list[MetricName] = list(bounds)
-    shares: dict[MetricName, _Share] = {"fcs": fcs, "rqs": rqs}
     for name, share in shares.items():
         if share.low < share.high:
             bounds[name] = (share.low, share.high)
             if share.value is None:
                 unjudged.append(name)
+    values: dict[str, float | None] = {name: share.value for name, share in shares.items()}
     metrics: dict[MetricName, float | None] = {
-        name: getattr(scores, name) for name in AGGREGATE_WEIGHTS
-    } | {"fcs": fcs.value, "rqs": rqs.value}
+        name: values[name] if name in values else getattr(scores, name)
+        for name in AGGREGATE_WEIGHTS
+    }
     if bounds:
         lowest, highest = (
             aggregate_metrics(
@@ -109,36 +215,19 @@ def set_verdicts(
         )
         bounds["aggregate"] = (lowest, highest)
     aggregate = None
-    if unjudged or any(step.verdict == "unjudged" for step in steps):
+    if unjudged or "rqs" in bounds:
         unjudged.append("aggregate")
     else:
         aggregate = aggregate_metrics(metrics, question)
     return msgspec.structs.replace(
         scores,
-        fcs=fcs.value,
-        rqs=rqs.value,
+        **values,
         aggregate=aggregate,
         bounds=bounds,
         claims=tuple(claims),
         steps=tuple(steps),
         unjudged=tuple(unjudged),
     )
-
-
-class _Share(NamedTuple):
-    value: float | None
-    """Share among those with a verdict; null if none has one."""
-    low: float
-    high: float
-
-
-def _share(verdicts: Sequence[str], right: str) -> _Share:
-    n, n_right = len(verdicts), verdicts.count(right)
-    n_unjudged = verdicts.count("unjudged")
-    if not n:
-        return _Share(None, 0.0, 0.0)
-    value = n_right / (n - n_unjudged) if n > n_unjudged else None
-    return _Share(value, n_right / n, (n_right + n_unjudged) / n)
 
 
 def score_unanswered(question: Question) -> AnswerScores:
@@ -171,18 +260,34 @@ def aggregate_metrics(metrics: dict[MetricName, float | None], question: Questio
     return sum(weight * (metrics[name] or 0.0) for name, weight in weights.items()) / total
 
 
-def iteration_efficiency(final: float, rounds: tuple[float, ...], correct: float) -> float:
+def iteration_efficiency(
+    final: float | tuple[float, float],
+    rounds: Sequence[float | tuple[float, float]],
+    correct: float,
+) -> Share:
     """Computes 1 / min(k, 5) for the first correct iteration k.
 
-    It is 0 if no iteration is correct, or if the final answer is not.
+    It is 0 if no iteration is correct, or if the final answer is not. The value is null if it
+    depends on what is unjudged.
 
     Args:
-        final: F1 of the final answer.
-        rounds: F1 of each iteration's answer.
+        final: F1 of the final answer; its lowest and highest value if parts are unjudged.
+        rounds: F1 of each iteration's answer, in the same form.
         correct: minimum F1 of a correct answer.
     """
-    first = next((number for number, f1 in enumerate(rounds, 1) if f1 >= correct), None)
-    return 0.0 if first is None or final < correct else 1 / min(first, 5)
+    ends = []
+    for end in (0, 1):
+        first = next(
+            (number for number, f1 in enumerate(rounds, 1) if _get_end(f1, end) >= correct), None
+        )
+        is_wrong = first is None or _get_end(final, end) < correct
+        ends.append(0.0 if first is None or is_wrong else 1 / min(first, 5))
+    low, high = ends
+    return Share(low if low == high else None, low, high)
+
+
+def _get_end(f1: float | tuple[float, float], end: int) -> float:
+    return f1[end] if isinstance(f1, tuple) else f1
 
 
 def _get_available_metrics(question: Question) -> frozenset[MetricName]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from eval.synthlink.claims.claim_decider import ClaimDecider
-from eval.synthlink.claims.splitter import ClaimText, split_claims
+from eval.synthlink.corrected.claim_f1 import list_claims
 from eval.synthlink.corrected.evidence import SourcePages, collect_sentences
-from eval.synthlink.corrected.word_f1 import list_references
 from eval.synthlink.items import Question
 from eval.synthlink.metrics import ClaimVerdict, DecidedBy, JudgedClaim
 from eval.synthlink.sentences import normalise_wording
@@ -24,16 +23,6 @@ _VERDICTS: dict[str, ClaimVerdict] = {
     "contradicted": "contradicted",
     "not found": "not_found",
 }
-
-
-def list_claims(answer: str, question: Question) -> list[ClaimText]:
-    """Returns the different claims of an answer that say something beyond the question."""
-    question_words = frozenset(extract_content_words(question.question))
-    claims: dict[str, ClaimText] = {}
-    for claim in split_claims(answer):
-        if not frozenset(extract_content_words(claim.text)) <= question_words:
-            claims.setdefault(normalise_wording(claim.text), claim)
-    return list(claims.values())
 
 
 def judge_claims(
@@ -63,8 +52,9 @@ def judge_claims(
     Returns:
         Claims in the order of the answer; empty if it claims nothing.
     """
-    subject_words = frozenset(extract_content_words(question.question)).union(
-        *map(extract_content_words, list_references(question))
+    facts = [step.fact for step in question.steps]
+    subject_words = frozenset().union(
+        *map(extract_content_words, (question.question, question.answer, *question.aliases, *facts))
     )
     quoted = collect_sentences(question, pages)
     decider = decider or ClaimDecider(question, pages)
@@ -76,6 +66,10 @@ def judge_claims(
         # statements about an unrelated subject must not count.
         concerns_question = frozenset(extract_content_words(claim.text)) & subject_words
         finding = _ask_graph(claim.text, guard) if concerns_question else None
+        if finding is None and concerns_question and claim.text != claim.sentence:
+            # A licensed sentence has no clause that is not.
+            whole = _ask_graph(claim.sentence, guard)
+            finding = whole if whole == "supported" else None
         wordings = map(normalise_wording, (claim.text, claim.sentence))
         quotation = next((quoted[wording] for wording in wordings if wording in quoted), None)
         if claim.is_retracted:

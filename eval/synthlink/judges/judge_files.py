@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eval.guard.stream import Guard
 from eval.synthlink.answer_source import list_repeat_files
+from eval.synthlink.corrected.answer_scores import AnswerReader
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.file_scorer import References, read_references
 from eval.synthlink.judges.judge_items import AnswerClaims, select_items_to_judge
@@ -19,6 +21,7 @@ from kg.base.files import check_output, require_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eval.synthlink.corrected.thresholds import Thresholds
     from eval.synthlink.predictions import Predictions
     from eval.synthlink.scoring.options import ScoreOptions
     from kg.base.console import StageCallback
@@ -46,8 +49,8 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
     """
     if options.mode == "literal":
         raise SettingError(
-            "--mode literal judges no claims, so --judge-model has no effect",
-            where="--judge-model, --mode literal",
+            "--mode literal judges no claims, so a judge has no effect",
+            where="--judge-model, --nli, --mode literal",
             hint="Drop one of the two options.",
         )
     repeats = list_repeat_files(options.predictions)
@@ -62,28 +65,40 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
     with show_stages() as watch:
         for file in files:
             predictions = read_predictions(file, references.catalog.ids)
-            answers += _iter_answer_claims(predictions, references, watch)
+            answers += _iter_answer_claims(predictions, references, options.thresholds, watch)
     pages = None if references.pages is None else SourcePages(references.pages)
     items = select_items_to_judge(answers, references.catalog.questions, pages)
     return collect_verdicts(items, options.output_dir, judge)
 
 
 def _iter_answer_claims(
-    predictions: Predictions, references: References, watch: StageCallback
+    predictions: Predictions, references: References, thresholds: Thresholds, watch: StageCallback
 ) -> Iterator[AnswerClaims]:
-    """Yields the answers of a file that claim something, with the verdicts on their claims."""
+    """Yields the answers of a file that claim something, with the verdicts on their claims.
+
+    The answers of iterations follow where IE depends on them.
+    """
     report = score_predictions(
         predictions,
         references.catalog,
         "corrected",
         knowledge=references.knowledge,
         pages=references.pages,
+        thresholds=thresholds,
         resamples=_UNUSED_RESAMPLES,
         watch=lambda _, done, total: watch("claims", done, total),
     )
     rows = report.modes["corrected"].questions
-    answers = {row.question_id: row.predicted_answer for row in predictions.rows}
+    by_id = {row.question_id: row for row in predictions.rows}
+    knowledge = references.knowledge
+    guard = None if knowledge is None else Guard(knowledge)
+    pages = None if references.pages is None else SourcePages(references.pages)
     for question, row in zip(references.catalog.questions, rows, strict=True):
-        if row.parts.claims or row.parts.steps:
-            parts = row.parts
-            yield AnswerClaims(question, parts.claims, parts.steps, answers[question.id])
+        parts = row.parts
+        if parts.claims or parts.steps:
+            answer = by_id[question.id].predicted_answer
+            yield AnswerClaims(question, parts.claims, parts.steps, answer)
+        if "ie" in parts.unjudged:
+            reader = AnswerReader(question, guard, pages)
+            for found in reader.list_iterations(by_id[question.id]):
+                yield AnswerClaims(question, found.claims, found.steps, found.answer)

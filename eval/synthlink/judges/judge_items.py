@@ -13,7 +13,7 @@ from eval.synthlink.judges.anchor_claims import (
     swap_term,
 )
 from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
-from eval.synthlink.sentences import split_sentences
+from eval.synthlink.sentences import list_expected_facts
 from eval.synthlink.verdicts.record import ItemKind
 from kg.base.files import sha256_bytes, to_json_bytes
 from kg.words.normaliser import extract_content_words
@@ -49,7 +49,7 @@ class JudgeItem(NamedTuple):
 
 
 class AnswerClaims(NamedTuple):
-    """The claims of the answer to a question and its steps, with the verdicts without a judge."""
+    """The claims of an answer, or of an iteration, and what it says of the expected facts."""
 
     question: Question
     claims: tuple[JudgedClaim, ...]
@@ -86,9 +86,10 @@ def select_items_to_judge(
         for claim in open_claims[:MAX_CLAIMS_PER_ANSWER]:
             view = JudgeView(question.question, claim.shown, evidence[question.id])
             found[claim.shown, ""] = JudgeItem("claim", question.id, view)
+        facts = list_expected_facts(question)
         for step in steps:
             if step.verdict == "unjudged":
-                fact = question.steps[step.number - 1].fact
+                fact = facts[step.number]
                 view = JudgeView(question.question, fact, (answer,))
                 found[fact, answer] = JudgeItem("step", question.id, view)
     judged_questions = [question for question in questions if items.get(question.id)]
@@ -186,7 +187,5 @@ def assign_other_facts(questions: Sequence[Question], pages: SourcePages | None)
 
 
 def list_facts(question: Question) -> list[str]:
-    """Returns the facts of the steps, or the sentences of the expected answer if there are none."""
-    facts = [step.fact for step in question.steps if step.fact]
-    facts = facts or [sentence.strip() for _, sentence in split_sentences(question.answer)]
-    return list(dict.fromkeys(facts))
+    """Returns the different expected facts of a question."""
+    return list(dict.fromkeys(list_expected_facts(question).values()))

@@ -23,7 +23,7 @@ from eval.model.usage import round_cost
 from eval.synthlink.answer_source import AnswerSource
 from eval.synthlink.judges.claim_judge import ClaimJudge
 from eval.synthlink.judges.judge_items import JudgeItem
-from eval.synthlink.judges.nli_judge import NliJudge
+from eval.synthlink.judges.nli_judge import NliJudge, check_nli_model
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, VerdictLine
 from eval.synthlink.verdicts.score_update import hash_answer
 from kg.base.files import to_json_bytes, write_bytes_atomic
@@ -62,10 +62,12 @@ class JudgeOptions:
         Raises:
             SettingError: no judge is named, a judge is named twice, a model that answered is named
                 as a judge other than by ``--judge-model same``, or the number of votes is out of
-                range.
+                range; or the NLI model or its extra is not usable.
+            MissingFileError: a file of the NLI model is missing.
             ModelAccessError: a name is not a known model, or its address or key is not set.
         """
         if self.nli is not None:
+            check_nli_model(self.nli)
             return JudgeSelection((f"nli/{self.nli.resolve().name}",), same=False)
         first, *other_answerers = self.answerers
         selection = choose_judges(self.models, first.model, answered_by_model=first.by_model)

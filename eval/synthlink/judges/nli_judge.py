@@ -50,18 +50,10 @@ class NliJudge:
     """
 
     def __init__(self, folder: Path) -> None:
-        try:
-            import onnxruntime
-            import tokenizers
-        except ImportError as error:
-            raise SettingError(
-                f"--nli needs {error.name}",
-                where="--nli",
-                hint="Install it with: pip install 'epoche[onnx]'",
-            ) from error
-        config_path = require_file(folder / "config.json", "configuration of the NLI model")
-        tokenizer_path = require_file(folder / "tokenizer.json", "tokenizer of the NLI model")
-        model_path = _find_model(folder)
+        config_path, tokenizer_path, model_path = check_nli_model(folder)
+        import onnxruntime
+        import tokenizers
+
         self.name = f"nli/{folder.resolve().name}"
         self._findings = _read_labels(config_path)
         self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer_path))
@@ -138,6 +130,31 @@ class NliJudge:
             weights = np.exp(logits - logits.max(axis=1, keepdims=True))
             found.append(weights / weights.sum(axis=1, keepdims=True))
         return np.concatenate(found) if found else np.empty((0, len(self._findings)))
+
+
+def check_nli_model(folder: Path) -> tuple[Path, Path, Path]:
+    """Checks that the folder of a model can be used, without loading the model.
+
+    Returns:
+        Its configuration, tokenizer and network.
+
+    Raises:
+        MissingFileError, SettingError: as ``NliJudge``.
+    """
+    try:
+        import onnxruntime  # noqa: F401
+        import tokenizers  # noqa: F401
+    except ImportError as error:
+        raise SettingError(
+            f"--nli needs {error.name}",
+            where="--nli",
+            hint="Install it with: pip install 'epoche[onnx]'",
+        ) from error
+    config_path = require_file(folder / "config.json", "configuration of the NLI model")
+    tokenizer_path = require_file(folder / "tokenizer.json", "tokenizer of the NLI model")
+    model_path = _find_model(folder)
+    _read_labels(config_path)
+    return config_path, tokenizer_path, model_path
 
 
 def _pad(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[Any, Any]:

@@ -13,12 +13,16 @@ from eval.synthlink.metrics import METRICS, MetricName, Mode, QuestionScore
 
 # Reasons why a metric has no value.
 _UNJUDGED: Final[dict[MetricName, str]] = {
+    "f1": "unjudged, because claims, or what answers say of expected facts, are",
+    "ie": "unjudged, because it is for some answers whether they are correct",
     "p_at_5": "unjudged: the predictions do not record which pages were opened",
     "recall_at_5": "unjudged: the predictions do not record which pages were opened",
     "rqs": "unjudged: nothing decides whether any answer states the facts of the steps",
     "fcs": "unjudged: neither graph, facts nor pages decide any claim, and no judge did",
     "aggregate": "unjudged, because parts of it are",
 }
+_WHOLE: Final[tuple[MetricName, ...]] = ("f1", "ie", "aggregate")
+"""Metrics that are computed only from complete verdicts."""
 _NOT_SPECIFIED: Final = "the specification does not define this metric"
 _NOTHING_CLAIMED: Final = "no answer claims anything"
 _NOT_IN_CATALOGUE: Final = "the catalogue lacks the data for this metric"
@@ -30,8 +34,9 @@ def collect_metric_values(
     """Returns one value per question, nan for none, shape (questions,).
 
     Unjudged answers have no value. If no answer in the group has one for this reason, nothing was
-    measured: then the zeros of questions without an answer are left out too. The aggregate has no
-    values if that of any answer is unjudged: a mean over the others could lie outside its bounds.
+    measured: then the zeros of questions without an answer are left out too. F1, IE and the
+    aggregate have no values if that of any answer is unjudged: a mean over the others could lie
+    outside its bounds.
 
     Args:
         rows: the scores of all questions.
@@ -46,7 +51,7 @@ def collect_metric_values(
     values = np.where(group, values, np.nan)
     is_answered = np.array([row.status == "answered" for row in rows])
     if count_unjudged(rows, metric, group) and (
-        metric == "aggregate" or np.isnan(values[is_answered]).all()
+        metric in _WHOLE or np.isnan(values[is_answered]).all()
     ):
         return np.full(len(rows), np.nan)
     return values

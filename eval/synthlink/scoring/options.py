@@ -39,7 +39,7 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """JSONL file of a corpus whose source pages are used as evidence, or ``none``. By default the
     shipped corpus for the shipped catalogue, and no corpus for another catalogue."""
     correct: float | None = None
-    """Minimum F1 of a correct answer, in both modes; by default each mode has its own."""
+    """Minimum F1 of a correct answer, in both modes; None for the default of each."""
     confidence: float = DEFAULT_CONFIDENCE
     resamples: int = DEFAULT_RESAMPLES
     seed: int = SEED

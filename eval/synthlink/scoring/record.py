@@ -69,10 +69,11 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     correct: float
     """The minimum F1."""
-    ie: float
+    ie: float | None
+    """Mean over all questions; null if it is unjudged for any of them."""
     aggregate: float | None
     n_correct: int
-    """Number of questions with a correct answer at this minimum."""
+    """Number of questions whose answer is correct at this minimum, whatever is unjudged."""
 
 
 class GroupScores(msgspec.Struct, frozen=True, kw_only=True):

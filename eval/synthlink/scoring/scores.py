@@ -62,7 +62,6 @@ from eval.synthlink.verdicts.judge_report import (
     list_judge_notes,
     measure_anchors,
 )
-from eval.synthlink.verdicts.score_update import apply_verdicts
 from kg.base.console import StageCallback
 from kg.base.plain_text import join_list
 from kg.base.provenance import package_version
@@ -250,17 +249,17 @@ def _list_unjudged_notes(scores: ModeScores) -> Iterator[str]:
     """Yields notes on steps and claims that nothing could judge."""
     if scores.unjudged_steps:
         yield (
-            f"{scores.unjudged_steps} of {sum(scores.steps.values())} facts of steps are unjudged: "
+            f"{scores.unjudged_steps} of {sum(scores.steps.values())} expected facts are unjudged: "
             "no rule is sure whether the answer states them, and no judge was asked or used. "
-            "Corrected RQS leaves them out, and gives its lowest and highest possible value; an "
-            "answer with such a fact has no aggregate, but bounds of it"
+            "Corrected RQS leaves them out, and gives its lowest and highest possible value; F1, "
+            "IE and the aggregate have bounds only"
         )
     if n_unjudged := scores.claims["unjudged"]:
         yield (
             f"{n_unjudged} of {sum(scores.claims.values())} claims are unjudged, neither true nor "
             "false: neither graph, facts nor pages decide them for certain, and no judge was asked "
             "or used (--judge-model, --nli). Corrected FCS leaves them out, and gives its lowest "
-            "and highest possible value"
+            "and highest possible value; F1 and IE have bounds only"
         )
 
 
@@ -287,9 +286,7 @@ def _score_question(
     elif mode == "literal":
         parts = score_literal(prediction, question, readings)
     else:
-        parts = score_corrected(prediction, question, guard, thresholds, pages)
-        if judged is not None:
-            parts = apply_verdicts(parts, question, prediction.predicted_answer, judged)
+        parts = score_corrected(prediction, question, guard, thresholds, pages, judged)
     return QuestionScore(
         question_id=question.id,
         category=question.category,
@@ -383,25 +380,31 @@ def _sweep_efficiency(
     """Computes efficiency and aggregate for several minimum F1 that make an answer correct."""
     is_measured = ~np.isnan(collect_metric_values(rows, "aggregate"))
     for min_f1 in sorted({*thresholds.sweep, thresholds.correct}):
-        efficiencies, aggregates, n_correct = [], [], 0
+        efficiencies: list[float | None] = []
+        aggregates, n_correct = [], 0
         for row, question, is_row_measured in zip(
             rows, catalog.questions, is_measured, strict=True
         ):
             parts = row.parts
-            final_f1 = parts.f1 or 0.0
-            efficiencies.append(iteration_efficiency(final_f1, parts.iteration_f1, min_f1))
-            n_correct += row.status == "answered" and final_f1 >= min_f1
-            if is_row_measured:
+            efficiencies.append(
+                iteration_efficiency(parts.f1_bounds, parts.iteration_f1, min_f1).value
+            )
+            n_correct += row.status == "answered" and parts.f1_bounds[0] >= min_f1
+            if is_row_measured and efficiencies[-1] is not None:
                 metrics: dict[MetricName, float | None] = {
                     name: getattr(parts, name) for name in AGGREGATE_WEIGHTS
                 }
                 metrics["ie"] = efficiencies[-1]
                 aggregates.append(aggregate_metrics(metrics, question))
+        known = [value for value in efficiencies if value is not None]
+        is_known = len(known) == len(rows)
         yield SweepPoint(
             correct=min_f1,
-            ie=round_significant(sum(efficiencies) / len(efficiencies)),
+            ie=round_significant(sum(known) / len(known)) if is_known else None,
             aggregate=(
-                round_significant(sum(aggregates) / len(aggregates)) if aggregates else None
+                round_significant(sum(aggregates) / len(aggregates))
+                if aggregates and is_known
+                else None
             ),
             n_correct=n_correct,
         )

@@ -1,18 +1,14 @@
-"""Updates the scores of an answer with a judge's verdicts on its claims."""
+"""Updates the verdicts on an answer's claims and steps with those of a judge."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from eval.synthlink.corrected.answer_scores import set_verdicts
 from eval.synthlink.items import Question
-from eval.synthlink.metrics import (
-    AnswerScores,
-    ClaimVerdict,
-    JudgedClaim,
-    JudgedStep,
-    StepVerdict,
-)
+from eval.synthlink.metrics import ClaimVerdict, JudgedClaim, JudgedStep, StepVerdict
+from eval.synthlink.sentences import list_expected_facts
 from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
 from kg.base.files import sha256_bytes
 
@@ -31,34 +27,26 @@ _STEP_VERDICT_BY_FINDING: dict[Finding, StepVerdict] = {
 }
 
 
-def apply_verdicts(
-    scores: AnswerScores, question: Question, answer: str, judgement: Judgement
-) -> AnswerScores:
-    """Applies a judge's verdicts to the unjudged claims and steps.
-
-    What is decided without a judge is unchanged. What has no verdict from the judge stays unjudged.
-
-    Args:
-        scores: scores of the answer without a judge.
-        question: the question answered.
-        answer: the answer.
-        judgement: the judge's verdicts.
-    """
-    claims = tuple(
+def apply_to_claims(
+    claims: Sequence[JudgedClaim], question: Question, judgement: Judgement
+) -> tuple[JudgedClaim, ...]:
+    """Applies a judge's verdicts to the unjudged claims of an answer."""
+    return tuple(
         _apply_to_claim(claim, judgement.lines_by_claim.get((question.id, claim.shown)))
-        for claim in scores.claims
+        for claim in claims
     )
+
+
+def apply_to_steps(
+    steps: Sequence[JudgedStep], question: Question, answer: str, judgement: Judgement
+) -> tuple[JudgedStep, ...]:
+    """Applies a judge's verdicts on whether an answer states the expected facts."""
     sha256 = hash_answer(answer)
-    steps = tuple(
-        _apply_to_step(
-            step,
-            judgement.lines_by_step.get(
-                (question.id, question.steps[step.number - 1].fact, sha256)
-            ),
-        )
-        for step in scores.steps
+    facts = list_expected_facts(question)
+    return tuple(
+        _apply_to_step(step, judgement.lines_by_step.get((question.id, facts[step.number], sha256)))
+        for step in steps
     )
-    return set_verdicts(scores, question, claims, steps)
 
 
 def hash_answer(answer: str) -> str:

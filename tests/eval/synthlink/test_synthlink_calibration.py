@@ -290,6 +290,28 @@ def test_nli_cross_encoder_judges_claims(workspace: Path) -> None:
 
 
 @pytest.mark.extra("onnx")
+def test_nli_cross_encoder_judges_a_run(workspace: Path) -> None:
+    folder = write_nli_model(workspace / "cross-encoder")
+    flags: tuple[object, ...]
+    flags = ("--catalog", workspace / "catalog.jsonl", "--pages", workspace / "pages.jsonl")
+    flags += ("--system", "extractive", "--resamples", 100, "--out", workspace / "judged_run")
+    refused = run_epoche("synthlink", "run", *flags, "--nli", folder, "--no-score")
+    assert "--nli needs scores" in check_error_line(refused, 19)
+    refused = run_epoche("synthlink", "run", *flags, "--nli", workspace / "absent")
+    assert "config.json" in check_error_line(refused, 3)
+    assert not (workspace / "judged_run").exists(), "refused before any question was asked"
+    result = run_epoche("synthlink", "run", *flags, "--nli", folder)
+    assert result.code == 0, result.err
+    report = read_scores(workspace / "judged_run").report
+    assert report.judge is not None
+    assert report.judge.models == ("nli/cross-encoder",)
+    flags = ("--nli", folder, "--judge-repeats", 2)
+    assert "--judge-repeats" in check_error_line(
+        run_epoche(*make_score_command(workspace, *flags)), 19
+    )
+
+
+@pytest.mark.extra("onnx")
 def test_other_models_are_refused(workspace: Path) -> None:
     folder = write_nli_model(workspace / "nli")
     (folder / "config.json").write_text(json.dumps({"id2label": {"0": "LABEL_0"}}))

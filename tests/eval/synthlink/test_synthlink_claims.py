@@ -4,7 +4,8 @@
 German, a denied, a reversed and a shotgun answer. They were written from the questions alone,
 without the facts, the pages or the rules at hand. ``answers_of_another_author.json`` has the same
 for ten other questions, and five sentences each in which one thing is wrong; their author knew
-nothing of the rules, and the rules were not changed for them.
+nothing of the rules; classes of claims that they show were added to the rules later.
+``held_out_answers.json`` has three more, by a third author, for which no rule was changed.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ ANSWERS: dict[str, dict[str, str]] = json.loads(
 )
 OTHER_ANSWERS: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "data/synthlink/answers_of_another_author.json").read_bytes()
+)
+HELD_OUT_ANSWERS: dict[str, dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "data/synthlink/held_out_answers.json").read_bytes()
 )
 QUESTIONS = {question.id: question for question in read_catalog().questions}
 
@@ -97,6 +101,36 @@ def count_verdicts(*kinds: str) -> Counter[str]:
             ["Der Kanal wurde eröffnet", "die Kosten sanken."],
         ),
         ("Was it so? It was.", ["It was."]),
+        (
+            "The canal was opened in 1825 and joined the Hudson to Lake Erie.",
+            ["The canal was opened in 1825", "The canal joined the Hudson to Lake Erie."],
+        ),
+        (
+            "The drug was banned in 2006 and replaced by meloxicam.",
+            ["The drug was banned in 2006", "The drug was replaced by meloxicam."],
+        ),
+        ("Brindley planned and built the canal.", None),
+        ("Brindley tried to open the canal and sell the ships.", None),
+        (
+            "CASP, begun by Moult in 1994, was won in 2020.",
+            [
+                "CASP was begun by Moult in 1994",
+                "CASP was won in 2020.",
+            ],
+        ),
+        ("Its success led Moult and his colleagues to found CASP.", None),
+        ("Critics reject the notion that canals, which ships used, opened.", None),
+        (
+            "The canal did not open, and no ship was built.",
+            ["The canal did not open", "no ship was built."],
+        ),
+        (
+            "Man nannte es „Jahr ohne Sommer“. Es war kalt.",
+            [
+                "Man nannte es „Jahr ohne Sommer“.",
+                "Es war kalt.",
+            ],
+        ),
     ],
 )
 def test_answers_are_split_into_claims(answer: str, claims: list[str] | None) -> None:
@@ -135,6 +169,21 @@ def test_a_sentence_can_take_back_what_was_said() -> None:
     ]
 
 
+def test_what_follows_a_denial_may_be_denied_too() -> None:
+    claims = split_claims("It is a myth that the canal opened; ships used it.")
+    assert [(claim.text, claim.is_retracted) for claim in claims] == [
+        ("It is a myth that the canal opened", False),
+        ("ships used it.", True),
+    ]
+
+
+def test_relative_pronouns_stand_for_the_last_name() -> None:
+    first, second = split_claims("Parliament passed the Longitude Act of 1714, which had rewards.")
+    assert (first.resolved, second.resolved) == ("", "Longitude Act of 1714 had rewards.")
+    *_, unknown = split_claims("The canal carried ships, which had sails.")
+    assert unknown.resolved == ""
+
+
 @settings(max_examples=60)
 @given(st.text(max_size=300))
 def test_any_text_can_be_split_and_judged(text: str) -> None:
@@ -164,6 +213,14 @@ def test_any_text_can_be_split_and_judged(text: str) -> None:
         ("It is not true that the canal never opened.", "unclear"),
         ("Hardly anybody believes that the canal opened.", "unclear"),
         ("Nobody opened the canal.", "unclear"),
+        ("There is no evidence that the canal ever opened.", "denied"),
+        ("No canal was ever opened.", "denied"),
+        ("It offered no rewards whatsoever.", "denied"),
+        ("With no rivals the canal opened.", "unclear"),
+        ("The canal never opened, whatever the guidebooks say.", "denied"),
+        ("Contrary to what textbooks say, the canal never opened.", "denied"),
+        ("Nor did the canal open.", "denied"),
+        ("Es gibt keine Belege dafür, dass der Kanal eröffnet wurde.", "denied"),
         ("Contrary to the claim that it opened, the canal closed.", "unclear"),
     ],
 )
@@ -227,6 +284,8 @@ TRIANGLE = QUESTIONS["HIA-01"]
         ("Slave labour in the American South led to the cotton gin.", "contradicted"),
         ("Eli Whitney patented the cotton gin because of slave labour.", "contradicted"),
         ("Eli Whitney ließ die Cotton Gin nicht 1794 patentieren.", "open"),
+        ("Eli Whitney did not patent the cotton gin in secret in 1794.", "open"),
+        ("There is no evidence that Eli Whitney patented the cotton gin.", "contradicted"),
     ],
 )
 def test_claims_are_decided_where_the_evidence_is_sure(claim: str, verdict: str) -> None:
@@ -340,9 +399,10 @@ def test_no_true_answer_is_contradicted() -> None:
     assert count_verdicts("good", "terse", "german")["supported"] >= 12
 
 
-@pytest.mark.parametrize("question_id", OTHER_ANSWERS)
-def test_answers_of_another_author(question_id: str) -> None:
-    question, answers = QUESTIONS[question_id], OTHER_ANSWERS[question_id]
+@pytest.mark.parametrize("question_id", [*OTHER_ANSWERS, *HELD_OUT_ANSWERS])
+def test_answers_of_other_authors(question_id: str) -> None:
+    question = QUESTIONS[question_id]
+    answers = (OTHER_ANSWERS | HELD_OUT_ANSWERS)[question_id]
     decider = ClaimDecider(question, get_pages())
     for kind in ("denied", "reversed", "shotgun"):
         for claim in split_claims(answers[kind]):

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from synthlink_six_answers import make_prediction, read_six_questions
 
 from eval.guard.stream import Guard
-from eval.synthlink.catalog import Catalog
+from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.answer_scores import iteration_efficiency, score_corrected
+from eval.synthlink.corrected.claim_f1 import compute_claim_f1
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import parse_citation, score_retrieval
 from eval.synthlink.corrected.thresholds import Thresholds
-from eval.synthlink.corrected.word_f1 import compute_word_f1
 from eval.synthlink.items import Question, Source, Step
-from eval.synthlink.metrics import AnswerScores
+from eval.synthlink.metrics import METRICS, AnswerScores, JudgedClaim, JudgedStep, StepVerdict
 from eval.synthlink.predictions import Iteration, Prediction
 from eval.synthlink.scoring.scores import score_predictions
 from kg.knowledge import KnowledgeBase
@@ -41,46 +41,86 @@ PRESS_QUESTION = Question(
     ),
 )
 
+QUESTION_WITHOUT_FACTS = msgspec.structs.replace(PRESS_QUESTION, steps=(Step("Find him."),))
+
+
+def score_answer(answer: str, question: Question = PRESS_QUESTION) -> AnswerScores:
+    return score_corrected(Prediction("HIA-01", answer), question, None, THRESHOLDS)
+
+
 # --- F1 ---------------------------------------------------------------------------------------
 
 
-def test_f1_counts_repeated_words() -> None:
-    question = msgspec.structs.replace(
-        PRESS_QUESTION, question="What?", answer="red cat met the blue dog", steps=(Step("x"),)
-    )
-    # The expected words are red, cat, met, blue, dog; the answer has red, cat, cat, sat. They share
-    # two words, of 5 and of 4.
-    assert compute_word_f1("The red cat, a cat, sat", question) == pytest.approx(2 * 2 / (5 + 4))
-    assert compute_word_f1("red " * 50, question) == pytest.approx(2 / 55)
-    assert compute_word_f1("", question) == 0
-    assert compute_word_f1(question.answer, question) == 1
+def get_f1(answer: str, question: Question = PRESS_QUESTION) -> tuple[float | None, float, float]:
+    """Returns the F1 of an answer without a judge, and its bounds."""
+    parts = score_answer(answer, question)
+    low, high = parts.bounds.get("f1", (parts.f1 or 0.0, parts.f1 or 0.0))
+    return parts.f1, low, high
 
 
-def test_question_words_do_not_change_f1() -> None:
-    assert compute_word_f1(PRESS_QUESTION.question, PRESS_QUESTION) == 0
-    answer = "Gutenberg made books cheaper."
-    padded_answer = (
-        "In Europe, where the printing press had its influence on literacy, Gutenberg made "
-        "books cheaper."
-    )
-    assert compute_word_f1(padded_answer, PRESS_QUESTION) == compute_word_f1(answer, PRESS_QUESTION)
+def test_f1_is_computed_from_the_words_of_claims_and_facts() -> None:
+    first, second, *_ = (step.fact for step in PRESS_QUESTION.steps)
+    # Without words of the question: "Gutenberg invented about 1440", "printed books became much
+    # cheaper manuscripts", "more people learned read", "pamphlets spread ideas reformation".
+    weights = [4, 6, 4, 4]
+    claims = [JudgedClaim(first, "supported", "facts"), JudgedClaim(second, "unjudged", "nothing")]
+    verdicts: tuple[StepVerdict, ...] = ("stated", "missing", "unjudged", "contradicted")
+    steps = [JudgedStep(number, verdict, "facts") for number, verdict in enumerate(verdicts, 1)]
+    f1 = compute_claim_f1(claims, steps, PRESS_QUESTION)
+    assert f1.value is None, "a claim and a fact are unjudged"
+    precision, recall = 4 / (weights[0] + weights[1]), 4 / sum(weights)
+    assert f1.low == pytest.approx(2 * precision * recall / (precision + recall))
+    recall = (4 + 4) / sum(weights)
+    assert f1.high == pytest.approx(2 * 1 * recall / (1 + recall))
+
+
+def test_denied_reversed_and_listed_facts_have_no_f1() -> None:
+    facts = [step.fact for step in PRESS_QUESTION.steps]
+    assert get_f1(" ".join(facts)) == (1, 1, 1)
+    assert get_f1(PRESS_QUESTION.answer)[0] == 1
+    denied = " ".join(f"It is not true that {fact}" for fact in facts)
+    assert get_f1(denied) == (0, 0, 0)
+    reversed_answer = "The printing press invented Gutenberg about 1440."
+    assert get_f1(reversed_answer) == (0, 0, 0)
+    assert get_f1("Gutenberg, printing press, 1440, Mainz, movable type.") == (0, 0, 0)
+    assert get_f1("") == get_f1(PRESS_QUESTION.question) == (0, 0, 0)
+    other_words = get_f1("Rich merchants paid scribes.")
+    assert other_words == (None, 0, 1), "nothing decides it"
+
+
+def test_repetition_and_words_of_the_question_do_not_change_f1() -> None:
+    fact = PRESS_QUESTION.steps[0].fact
+    assert get_f1(fact) == get_f1(f"{fact} {fact}") == get_f1(f"{fact} {PRESS_QUESTION.question}")
+    low, high = get_f1(fact)[1:]
+    padded = get_f1(f"{fact} Zebras of 1877 eat grass.")
+    assert padded[1] < low, "a claim that is not found costs precision"
+    assert padded[2] < high
 
 
 def test_answer_within_the_question_counts_fully() -> None:
     question = msgspec.structs.replace(
         PRESS_QUESTION, question="Was it Rome or Carthage?", answer="Carthage", steps=(Step("x"),)
     )
-    assert compute_word_f1("Carthage", question) == 1
-    assert compute_word_f1("Rome", question) == 0
+    assert get_f1("Carthage.", question) == (1, 1, 1)
+    assert get_f1("Rome", question)[0] == 0
 
 
-def test_the_best_of_answer_aliases_and_facts_counts() -> None:
-    facts = " ".join(step.fact for step in PRESS_QUESTION.steps)
-    assert compute_word_f1(facts, PRESS_QUESTION) == 1
+def test_an_alias_counts_as_an_expected_answer() -> None:
     alias = "Cheap paper made all the difference."
     question_with_alias = msgspec.structs.replace(PRESS_QUESTION, aliases=(alias,))
-    assert compute_word_f1(alias, PRESS_QUESTION) < 0.2
-    assert compute_word_f1(alias, question_with_alias) == 1
+    assert get_f1(alias)[0] != 1
+    assert get_f1(alias, question_with_alias) == (1, 1, 1)
+
+
+def test_without_facts_the_expected_answer_has_to_be_stated() -> None:
+    answer = "Gutenberg invented the press in 1440. Literacy spread from Mainz."
+    question = msgspec.structs.replace(QUESTION_WITHOUT_FACTS, answer=answer)
+    assert get_f1(answer, question) == (1, 1, 1)
+    half = get_f1("In 1440 Gutenberg invented the press.", question)
+    assert half[1] < 1, "one of two sentences is not known to be stated"
+    assert half[1] > 0
+    denied = answer.replace(" invented", " never invented").replace(" spread", " did not spread")
+    assert get_f1(denied, question)[0] == 0
 
 
 @settings(deadline=None, max_examples=100)
@@ -88,10 +128,11 @@ def test_the_best_of_answer_aliases_and_facts_counts() -> None:
 def test_every_metric_of_any_answer_is_between_0_and_1(text: str) -> None:
     prediction = Prediction("HIA-01", text, (text, text[:9]), (), (text,))
     parts = score_corrected(prediction, PRESS_QUESTION, None, THRESHOLDS)
-    for value in (parts.f1, parts.p_at_5, parts.recall_at_5, parts.ie):
-        assert value is not None
-        assert 0 <= value <= 1
-    assert parts.fcs is None or 0 <= parts.fcs <= 1
+    for name in METRICS:
+        value = getattr(parts, name)
+        low, high = parts.bounds.get(name, (0, 1))
+        assert value is None or 0 <= low <= value <= high <= 1, name
+    assert parts.p_at_5 == 0
 
 
 # --- pages ------------------------------------------------------------------------------------
@@ -190,12 +231,6 @@ def test_only_pages_that_were_opened_count() -> None:
 
 # --- what is unjudged -------------------------------------------------------------------------
 
-QUESTION_WITHOUT_FACTS = msgspec.structs.replace(PRESS_QUESTION, steps=(Step("Find him."),))
-
-
-def score_answer(answer: str, question: Question = PRESS_QUESTION) -> AnswerScores:
-    return score_corrected(Prediction("HIA-01", answer), question, None, THRESHOLDS)
-
 
 def list_steps(answer: str) -> list[str]:
     return [step.verdict for step in score_answer(answer).steps]
@@ -223,8 +258,18 @@ def test_bounds_are_the_values_if_everything_unjudged_were_wrong_or_right() -> N
     assert (parts.fcs, parts.bounds["fcs"]) == (1, (0.5, 1))
     low, high = parts.bounds["aggregate"]
     assert low < high
-    assert parts.f1 is not None
-    assert low == pytest.approx(0.3 * parts.f1 + 0.3 * stated / 4 + 0.1 * 0.5)
+    assert parts.f1 is None
+    assert low == pytest.approx(0.3 * parts.bounds["f1"][0] + 0.3 * stated / 4 + 0.1 * 0.5)
+
+
+def test_steps_are_stated_by_claims_that_the_graph_licenses() -> None:
+    guard = Guard(KnowledgeBase.open_cached("synthlink"))
+    question = next(one for one in read_catalog().questions if one.id == "EIS-10")
+    # The third step's triple in the domain's wording, and denied.
+    stated = "The opening of the Erie Canal enabled the shipping of Great Lakes grain to the coast."
+    for answer, expected in ((stated, "stated"), (f"It is a myth that {stated}", "contradicted")):
+        scores = score_corrected(Prediction(question.id, answer), question, guard, THRESHOLDS)
+        assert scores.steps[2].verdict == expected, answer
 
 
 def test_question_without_facts_has_no_unjudged_steps() -> None:
@@ -241,7 +286,7 @@ def test_unjudged_claims_are_not_in_the_denominator() -> None:
     assert [claim.verdict for claim in parts.claims] == ["supported", "unjudged"]
     assert parts.fcs == 1
     parts = score_answer(other_words, QUESTION_WITHOUT_FACTS)
-    assert (parts.fcs, parts.aggregate, parts.unjudged) == (None, None, ("fcs", "aggregate"))
+    assert (parts.fcs, parts.aggregate, parts.unjudged) == (None, None, ("f1", "fcs", "aggregate"))
 
 
 def test_mean_over_unjudged_and_missing_answers_is_null() -> None:
@@ -343,15 +388,45 @@ def test_missing_claims_are_null_and_score_zero() -> None:
 
 
 def test_efficiency_uses_the_first_correct_round() -> None:
-    assert iteration_efficiency(0.9, (0.1, 0.6, 0.9), 0.5) == 0.5
-    assert iteration_efficiency(0.9, (0.1, 0.6, 0.9), 0.8) == pytest.approx(1 / 3)
-    assert iteration_efficiency(0.9, (0.0,) * 7 + (1.0,), 0.5) == 0.2
-    assert iteration_efficiency(0.9, (), 0.5) == 0
-    assert iteration_efficiency(0.4, (1.0,), 0.5) == 0, "the final answer is wrong again"
+    def get_value(final: float, rounds: tuple[float, ...], correct: float) -> float | None:
+        return iteration_efficiency(final, rounds, correct).value
+
+    assert get_value(0.9, (0.1, 0.6, 0.9), 0.5) == 0.5
+    assert get_value(0.9, (0.1, 0.6, 0.9), 0.8) == pytest.approx(1 / 3)
+    assert get_value(0.9, (0.0,) * 7 + (1.0,), 0.5) == 0.2
+    assert get_value(0.9, (), 0.5) == 0
+    assert get_value(0.4, (1.0,), 0.5) == 0, "the final answer is wrong again"
+
+
+def test_efficiency_is_unjudged_if_it_depends_on_what_is() -> None:
+    maybe = (0.1, 0.9)
+    assert iteration_efficiency(maybe, (0.0, 0.6), 0.5) == (None, 0, 0.5)
+    assert iteration_efficiency(0.9, (maybe, 0.6), 0.5) == (None, 0.5, 1)
+    assert iteration_efficiency(0.9, (0.6, maybe), 0.5) == (1, 1, 1)
+    assert iteration_efficiency(0.2, (maybe,), 0.5) == (0, 0, 0)
+
+
+def test_an_answer_that_denies_what_it_names_is_not_correct() -> None:
+    facts = " ".join(step.fact for step in PRESS_QUESTION.steps)
+    denied = " ".join(f"It is not true that {step.fact}" for step in PRESS_QUESTION.steps)
+    for answer, rounds, expected in (
+        (facts, [denied, facts], 0.5),
+        (denied, [facts, denied], 0),
+        (facts, ["Rich merchants paid scribes.", facts], None),
+    ):
+        iterations = tuple(Iteration(answers=(text,)) for text in rounds)
+        prediction = Prediction("HIA-01", answer, (), iterations)
+        parts = score_corrected(prediction, PRESS_QUESTION, None, THRESHOLDS)
+        assert parts.ie == expected, rounds
+    assert parts.bounds["ie"] == (0.5, 1)
+    assert "ie" in parts.unjudged
+
+
+NAMES = ("Ottokar", "Wenceslas", "Sigismund", "Ladislaus", "Matthias", "Casimir", "Boleslaw")
 
 
 def test_round_with_many_answers_counts_as_one_answer() -> None:
-    wrong_answers = (f"The {word} did all of it by some chance. " * 3 for word in "abcdefgh")
+    wrong_answers = (f"King {name} paid all scribes of Bohemia." for name in NAMES)
     answers = [PRESS_QUESTION.answer, *wrong_answers]
     row = make_prediction(PRESS_QUESTION, PRESS_QUESTION.answer, [])
     row["iterations"] = [{"answers": answers}]

@@ -10,7 +10,7 @@ from synthlink_judge_parts import QUESTION_IDS, TOPICS, make_anchor_lines
 
 from eval.synthlink.answer_source import AnswerSource, find_source
 from eval.synthlink.catalog import Catalog, read_catalog
-from eval.synthlink.corrected.answer_scores import set_verdicts
+from eval.synthlink.corrected.answer_scores import apply_verdicts, set_verdicts
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.files import PREDICTIONS, RUN_MANIFEST
 from eval.synthlink.judges.claim_judge import is_split
@@ -25,7 +25,7 @@ from eval.synthlink.judges.prompts import CLAIM_PROMPT
 from eval.synthlink.metrics import JudgedClaim
 from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
-from eval.synthlink.verdicts.score_update import apply_verdicts, hash_answer
+from eval.synthlink.verdicts.score_update import hash_answer
 from kg.base.errors import RecordError
 from kg.words.normaliser import extract_content_words
 from retrieval.corpus import read_corpus
@@ -251,8 +251,15 @@ def test_verdicts_change_only_unjudged_claims(workspace: Path, catalog: Catalog)
             assert new_claim == JudgedClaim(old_claim.text, verdict, "judge")  # type: ignore[arg-type]
             assert row_before.parts.fcs is None
             assert row_after.parts.fcs == float(verdict == "supported")
-            for name in ("f1", "rqs", "p_at_5", "ie", "steps"):
+            for name in ("rqs", "p_at_5", "ie", "steps"):
                 assert getattr(row_after.parts, name) == getattr(row_before.parts, name)
+            (before_low, before_high), (after_low, after_high) = (
+                row.parts.bounds.get("f1", (row.parts.f1, row.parts.f1))
+                for row in (row_before, row_after)
+            )
+            assert (before_low, after_low) == (0, 0), "no fact is known to be stated"
+            # A claim that is not supported has no word that counts.
+            assert after_high == (before_high if verdict == "supported" else 0)
         else:
             assert row_after == row_before, "without a verdict, it stays unjudged"
     assert report.judge is not None

@@ -99,10 +99,14 @@ def test_tables_agree_with_the_record(tmp_path: Path) -> None:
         row for row in groups if (row["mode"], row["category"]) == ("corrected", ALL_GROUP)
     )
     assert (total["questions"], total["answered"], total["abstained"]) == ("6", "4", "1")
-    f1 = report.modes["corrected"].overall.measures["f1"]
-    assert float(total["f1"]) == f1.value
-    assert (float(total["f1_low"]), float(total["f1_high"])) == (f1.low, f1.high)
-    assert total["aggregate"] == "", "it is unjudged"
+    measures = report.modes["corrected"].overall.measures
+    p_at_5 = measures["p_at_5"]
+    assert float(total["p_at_5"]) == p_at_5.value
+    assert (float(total["p_at_5_low"]), float(total["p_at_5_high"])) == (p_at_5.low, p_at_5.high)
+    for metric in ("f1", "ie", "aggregate"):
+        assert total[metric] == "", "it is unjudged"
+        ends = (float(total[f"{metric}_lowest"]), float(total[f"{metric}_highest"]))
+        assert ends == (measures[metric].lowest, measures[metric].highest)
     text = (options.output_dir / "synthlink_overall_score.txt").read_text()
     assert "4 of 6 questions answered (coverage 0.667), 1 abstained" in text
     assert text.index("\ncorrected: ") < text.index("\nliteral: "), (

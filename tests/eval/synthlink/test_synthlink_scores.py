@@ -129,18 +129,41 @@ def test_row_order_does_not_change_the_bytes() -> None:
 
 
 def test_efficiency_is_reported_for_all_thresholds() -> None:
-    report = score_predictions(
-        HONEST_PREDICTIONS, SIX_QUESTIONS, thresholds=Thresholds(correct=0.35), resamples=10
-    )
-    scores = report.modes["corrected"]
+    """Two answers are right in the second round, one also says much that is not, others deny."""
+    rows = []
+    for position, question in enumerate(SIX_QUESTIONS.questions):
+        denied = " ".join(f"It is not true that {step.fact}" for step in question.steps)
+        answer = question.answer if position < 2 else denied
+        if position == 2:
+            kings = ("Ottokar", "Wenceslas", "Sigismund", "Ladislaus", "Casimir")
+            wrong = (f"King {king} of Bohemia paid all scribes of Prague." for king in kings)
+            answer = f"{question.answer} {' '.join(wrong)}"
+        rows.append(make_prediction(question, answer, [], rounds=["", answer]))
+    scores = score_predictions(
+        rows, SIX_QUESTIONS, thresholds=Thresholds(correct=0.35), resamples=10
+    ).modes["corrected"]
     sweep = {entry.correct: entry for entry in scores.sweep}
     assert sorted(sweep) == [0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8]
     # The values are means, rounded at the twelfth decimal place.
-    value = scores.overall.measures["ie"].value
-    assert sweep[0.35].ie == pytest.approx(value, abs=2e-12)
+    assert sweep[0.35].ie == pytest.approx(scores.overall.measures["ie"].value, abs=2e-12)
     counts = [sweep[correct].n_correct for correct in sorted(sweep)]
+    assert (counts[0], counts[-1]) == (3, 2)
     assert counts == sorted(counts, reverse=True)
-    assert counts[0] > counts[-1] == 0
+    assert [sweep[correct].ie for correct in sorted(sweep)] == [
+        pytest.approx(count / 2 / 6) for count in counts
+    ]
+
+
+def test_efficiency_of_unjudged_answers_has_bounds() -> None:
+    report = score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, resamples=10)
+    scores = report.modes["corrected"]
+    for metric in ("f1", "ie"):
+        mean = scores.overall.measures[metric]
+        assert (mean.value, mean.unjudged) == (None, 6)
+        assert mean.lowest is not None
+        assert mean.highest is not None
+        assert 0 <= mean.lowest < mean.highest <= 1
+    assert {point.ie for point in scores.sweep if point.correct <= 0.5} == {None}
 
 
 def test_report_names_the_graph() -> None:
@@ -190,12 +213,12 @@ def test_two_files_are_compared_question_by_question() -> None:
     difference = next(
         comparison
         for comparison in comparisons
-        if (comparison.mode, comparison.group, comparison.metric) == ("corrected", ALL_GROUP, "f1")
+        if (comparison.mode, comparison.group, comparison.metric) == ("literal", ALL_GROUP, "f1")
     )
     assert difference.difference is not None
     assert difference.low is not None
     values = [
-        report.modes["corrected"].overall.measures["f1"].value
+        report.modes["literal"].overall.measures["f1"].value
         for report in (gold_report, honest_report)
     ]
     assert difference.difference == pytest.approx(values[0] - values[1])  # type: ignore[operator]
@@ -216,7 +239,7 @@ def test_two_files_are_compared_question_by_question() -> None:
 
 def test_more_compared_files_raise_the_adjusted_p() -> None:
     gold_report, honest_report = (
-        score_predictions(rows, SIX_QUESTIONS, resamples=100)
+        score_predictions(rows, SIX_QUESTIONS, "literal", resamples=100)
         for rows in (make_gold_predictions(), HONEST_PREDICTIONS)
     )
     two_file_results, three_file_results = (
