@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from eval.text.steps import KeywordStep, VerifyStep
 from kg.base import options
 from kg.base.console import print_text, run_script, show_stages
+from kg.base.plain_text import join_first
 from kg.text.run.layout import KEYWORD_CACHE
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ def main(
         list[Path],
         typer.Argument(
             metavar="DOCS...",
-            help="Markdown, text, PDF or HTML files, folders of them, or chunks (.jsonl).",
+            help="Documents (Markdown, reStructuredText, AsciiDoc, text, HTML, PDF, Word, "
+            "notebooks), folders of them, or chunks (.jsonl).",
         ),
     ],
     out: Annotated[
@@ -135,7 +138,7 @@ def main(
         outputs=(out, out.parent / KEYWORD_CACHE),
     )
     plan = BuildPlan(
-        documents=tuple(find_source_files(documents, SUFFIXES)),
+        documents=find_source_files(documents, SUFFIXES),
         out=out,
         chunk_size=chunk_size,
         overlap=overlap,
@@ -159,10 +162,12 @@ def main(
         verifier, keyword_embedder = open_verifier(verify, client), open_embedder(embedder)
     with show_stages() as watch:
         run = build_run(plan, extractor, verifier, keyword_embedder, watch)
-    _print_summary(run)
+    _print_summary(run, plan.documents.unread)
 
 
-def _print_summary(run: Run) -> None:
+def _print_summary(run: Run, unread: Mapping[str, int]) -> None:
+    from kg.text.run.inspection import PROBLEM_COUNTS
+
     counts = run.metadata.counts
     print_text(
         f"{counts['documents']:,} documents, {counts['chunks']:,} chunks, "
@@ -170,7 +175,10 @@ def _print_summary(run: Run) -> None:
         f"{counts['links']:,} links, {counts['sections']:,} sections → {run.folder}   "
         f"[run:{run.sha256[:12]}]"
     )
-    for name in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
+    if unread:
+        kinds = [f"{count:,} {suffix}" for suffix, count in unread.items()]
+        print_text(f"not read, because no reader knows the format: {join_first(kinds, 12)}")
+    for name in PROBLEM_COUNTS:
         if counts.get(name):
             print_text(f"{name.replace('_', ' ')}: {counts[name]:,}")
 

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from kg.text.run.folder import Run
     from kg.text.sections.tree import SectionTree
 
+PROBLEM_COUNTS = (
+    "documents_skipped",
+    "files_not_read",
+    "keywords_invented",
+    "chunks_without_reply",
+    "groups_without_verdict",
+)
+"""Counts of a run that are shown only if they are not 0."""
 MAX_SHOWN_ROWS = 15
 """Maximum number of rows of each list that ``RunReport.render_text`` shows."""
 MAX_CONCEPTS = 1000
@@ -178,7 +186,7 @@ def _render_lines(report: RunReport) -> Iterator[str]:
         f"{report.components:,} components, the largest with {report.largest_component:,}"
     )
     yield f"degree      {_describe_summary(report.degree)}"
-    for problem in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
+    for problem in PROBLEM_COUNTS:
         if counts.get(problem):
             yield f"problems    {problem.replace('_', ' ')}: {counts[problem]:,}"
     yield ""

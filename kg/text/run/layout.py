@@ -67,10 +67,13 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceDocument(msgspec.Struct, frozen=True):
-    """A file that chunks were read from. Its folder is not recorded, so that runs can be moved."""
+    """A file that chunks were read from."""
 
     filename: str
+    """The path below the folder that was built, so that runs can be moved."""
     sha256: str
+    name: str = ""
+    """The document's name, with which the ids of its chunks begin; of chunk files not used."""
 
 
 class FileChecksum(msgspec.Struct, frozen=True):

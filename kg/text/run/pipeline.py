@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kg.base.console import StageCallback
+from kg.base.console import StageCallback, print_warning
 from kg.base.errors import DuplicateIdError, ModelCallError, SettingError, StrictModelError
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
 from kg.text.run.layout import CanonicalConfig, ModelIdentity, RunConfig
-from kg.text.run.sources import read_sources
+from kg.text.run.sources import SourceSet, read_sources
 from kg.text.run.writer import RunContent, check_run_folder, write_run
 
 if TYPE_CHECKING:
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from kg.text.canonical.verifier import SynonymVerifier
     from kg.text.chunks import Chunk
 
+MAX_NAMED_FILES = 20
+"""Maximum number of skipped files that warnings name; the others are counted."""
+
 
 class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The documents and settings of a build."""
 
-    documents: tuple[Path, ...]
-    """Documents and chunk files, in the order of their chunks; see ``find_source_files``."""
+    documents: SourceSet
+    """Documents and chunk files; see ``find_source_files``."""
     out: Path
     """The folder to write the run to."""
     chunk_size: int = 2000
@@ -85,12 +88,17 @@ def build_run(
     existing_run = open_run(plan.out, embedder) if plan.extend else None
     if existing_run is not None:
         _require_same_settings(existing_run, config)
-    chunks, documents = read_sources(
-        plan.documents,
+    files = plan.documents.files
+    chunks, documents, skipped = read_sources(
+        files,
         plan.chunk_size,
         plan.overlap,
-        lambda done: on_stage("documents", done, len(plan.documents)),
+        lambda done: on_stage("documents", done, len(files)),
     )
+    for line in skipped[:MAX_NAMED_FILES]:
+        print_warning(f"skipped: {line}")
+    if len(skipped) > MAX_NAMED_FILES:
+        print_warning(f"skipped: {len(skipped) - MAX_NAMED_FILES:,} more files")
     if existing_run is not None:
         chunks, documents = (
             _append_chunks(existing_run, chunks),
@@ -131,6 +139,8 @@ def build_run(
         concepts=concepts,
         sections=sections,
         counts={
+            "documents_skipped": len(skipped),
+            "files_not_read": sum(plan.documents.unread.values()),
             "keywords_invented": sum(row.invented for row in keywords),
             "chunks_without_reply": extractor.failed,
             "groups_without_verdict": verifier.failed if verifier is not None else 0,

@@ -41,7 +41,7 @@ from kg.text.run.sources import find_source_files
 def build_small_run(folder: Path, **changes: object) -> Run:
     documents = write_documents(folder / "documents")
     plan = BuildPlan(
-        documents=tuple(find_source_files([documents], [".md"])), out=folder / "runs" / "library"
+        documents=find_source_files([documents], [".md"]), out=folder / "runs" / "library"
     )
     plan = msgspec.structs.replace(plan, **changes)
     return build_run(plan, Yake(), RuleVerifier(), open_embedder("lexical"))
@@ -317,7 +317,9 @@ def test_another_embedding_model_is_refused_everywhere(runs_root: Path, tmp_path
     added_document.write_text(
         "# 4 Keys\n\nA key opens the library. The key hangs in the workshop.", "utf-8"
     )
-    plan = BuildPlan(documents=(added_document,), out=small_run.folder, extend=True)
+    plan = BuildPlan(
+        documents=find_source_files([added_document], [".md"]), out=small_run.folder, extend=True
+    )
     with pytest.raises(EmbedderMismatchError):
         build_run(plan, Yake(), RuleVerifier(), Embedder(lexical.encode, "another", ""))
     # Other settings are refused as well: the added documents would change existing chunks.
