@@ -122,7 +122,7 @@ def main(
     from eval.text.steps import open_extractor, open_verifier
     from kg.text.documents import SUFFIXES
     from kg.text.run.pipeline import BuildPlan, build_run
-    from kg.text.run.sources import find_source_files
+    from kg.text.run.sources import count_unread_files, find_source_files
 
     client = ClientOptions.from_flags(
         model=model,
@@ -137,8 +137,10 @@ def main(
         out=out,
         outputs=(out, out.parent / KEYWORD_CACHE),
     )
+    unread = count_unread_files(documents, SUFFIXES)
     plan = BuildPlan(
-        documents=find_source_files(documents, SUFFIXES),
+        documents=tuple(find_source_files(documents, SUFFIXES)),
+        files_not_read=sum(unread.values()),
         out=out,
         chunk_size=chunk_size,
         overlap=overlap,
@@ -162,7 +164,7 @@ def main(
         verifier, keyword_embedder = open_verifier(verify, client), open_embedder(embedder)
     with show_stages() as watch:
         run = build_run(plan, extractor, verifier, keyword_embedder, watch)
-    _print_summary(run, plan.documents.unread)
+    _print_summary(run, unread)
 
 
 def _print_summary(run: Run, unread: Mapping[str, int]) -> None:

@@ -72,8 +72,11 @@ def assign_document_names(files: Sequence[SourceFile]) -> list[str]:
         for position, name in enumerate(names):
             positions[name].append(position)
         equal = [group for group in positions.values() if len(group) > 1]
-        for position in (position for group in equal for position in group):
-            names[position] = rename(names[position], files[position])
+        for group in equal:
+            new_names = [rename(names[position], files[position]) for position in group]
+            if len(set(new_names)) > 1:
+                for position, name in zip(group, new_names, strict=True):
+                    names[position] = name
     path_of_name: dict[str, Path] = {}
     for name, file in zip(names, files, strict=True):
         if name in path_of_name:

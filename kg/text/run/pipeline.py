@@ -16,10 +16,11 @@ import msgspec
 
 from kg.base.console import StageCallback, print_warning
 from kg.base.errors import DuplicateIdError, ModelCallError, SettingError, StrictModelError
+from kg.text.documents.names import SourceFile
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
 from kg.text.run.layout import CanonicalConfig, ModelIdentity, RunConfig
-from kg.text.run.sources import SourceSet, read_sources
+from kg.text.run.sources import read_sources
 from kg.text.run.writer import RunContent, check_run_folder, write_run
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ MAX_NAMED_FILES = 20
 class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The documents and settings of a build."""
 
-    documents: SourceSet
-    """Documents and chunk files; see ``find_source_files``."""
+    documents: tuple[SourceFile | Path, ...]
+    """Documents and chunk files, in the order of their chunks; see ``find_source_files``."""
+    files_not_read: int = 0
+    """Number of files in the folders of the documents that no reader knows."""
     out: Path
     """The folder to write the run to."""
     chunk_size: int = 2000
@@ -88,12 +91,11 @@ def build_run(
     existing_run = open_run(plan.out, embedder) if plan.extend else None
     if existing_run is not None:
         _require_same_settings(existing_run, config)
-    files = plan.documents.files
     chunks, documents, skipped = read_sources(
-        files,
+        plan.documents,
         plan.chunk_size,
         plan.overlap,
-        lambda done: on_stage("documents", done, len(files)),
+        lambda done: on_stage("documents", done, len(plan.documents)),
     )
     for line in skipped[:MAX_NAMED_FILES]:
         print_warning(f"skipped: {line}")
@@ -140,7 +142,7 @@ def build_run(
         sections=sections,
         counts={
             "documents_skipped": len(skipped),
-            "files_not_read": sum(plan.documents.unread.values()),
+            "files_not_read": plan.files_not_read,
             "keywords_invented": sum(row.invented for row in keywords),
             "chunks_without_reply": extractor.failed,
             "groups_without_verdict": verifier.failed if verifier is not None else 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,17 +34,8 @@ MAX_FILES = 100_000
 """Maximum number of files below one folder; with more, it is probably the wrong folder."""
 
 
-class SourceSet(NamedTuple):
-    """The files that the user named, directly or by their folders."""
-
-    files: tuple[SourceFile, ...]
-    """Documents and chunk files, in the order of their chunks."""
-    unread: Mapping[str, int]
-    """Extension → number of files in the folders that have no reader; the commonest first."""
-
-
-def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> SourceSet:
-    """Finds the given files, and the documents and chunk files in the given folders.
+def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> list[SourceFile]:
+    """Returns the given files, and the documents and chunk files in the given folders.
 
     Folders are walked in sorted order. Hidden files, links to folders and the outputs of earlier
     builds (runs, the keyword cache) are skipped.
@@ -59,27 +50,35 @@ def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> S
     """
     accepted_suffixes = (*suffixes, CHUNKS_SUFFIX)
     files: dict[Path, SourceFile] = {}
-    unread: Counter[str] = Counter()
     for path in map(Path, paths):
         if not path.is_dir():
             files[path] = SourceFile(require_file(path, "the document"))
             continue
-        has_documents = False
-        for file in _walk_folder(path):
-            suffix = file.suffix.lower()
-            if suffix in accepted_suffixes:
-                files.setdefault(file, SourceFile(file, path))
-                has_documents = True
-            else:
-                unread[clean_text(suffix) or NO_SUFFIX] += 1
-        if not has_documents:
+        folder_files = [
+            file for file in _walk_folder(path) if file.suffix.lower() in accepted_suffixes
+        ]
+        if not folder_files:
             raise DocumentError(
                 "the folder contains no document",
                 where=str(path),
                 hint=f"Documents have one of these extensions: {', '.join(accepted_suffixes)}.",
             )
-    ranked = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
-    return SourceSet(tuple(files.values()), dict(ranked))
+        for file in folder_files:
+            files.setdefault(file, SourceFile(file, path))
+    return list(files.values())
+
+
+def count_unread_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> dict[str, int]:
+    """Counts, by extension, the files in folders that have no reader; the commonest first."""
+    accepted_suffixes = (*suffixes, CHUNKS_SUFFIX)
+    counts = Counter(
+        clean_text(suffix) or NO_SUFFIX
+        for path in map(Path, paths)
+        if path.is_dir()
+        for file in _walk_folder(path)
+        if (suffix := file.suffix.lower()) not in accepted_suffixes
+    )
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 class SourceText(NamedTuple):
@@ -92,7 +91,7 @@ class SourceText(NamedTuple):
 
 
 def read_sources(
-    files: Sequence[SourceFile], size: int, overlap: int, on_progress: Callable[[int], None]
+    files: Sequence[SourceFile | Path], size: int, overlap: int, on_progress: Callable[[int], None]
 ) -> SourceText:
     """Reads documents and cuts them into chunks; chunks from chunk files are not changed.
 
@@ -100,7 +99,7 @@ def read_sources(
     documentation can be built as it is. A file that the user named is an error instead.
 
     Args:
-        files: documents and chunk files.
+        files: documents and chunk files; a path stands for a file that the user named.
         size: maximum number of characters in a chunk.
         overlap: maximum number of characters that neighbouring chunks of a section share.
         on_progress: called with the number of files read so far.
@@ -116,6 +115,7 @@ def read_sources(
     chunk_files: list[tuple[Path, list[Chunk]]] = []
     sources: list[SourceDocument] = []
     skipped: list[str] = []
+    files = [SourceFile(file) if isinstance(file, Path) else file for file in files]
     for number, (file, name) in enumerate(zip(files, assign_document_names(files), strict=True), 1):
         path = file.path
         try:

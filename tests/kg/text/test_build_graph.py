@@ -282,7 +282,7 @@ def test_documents_of_equal_names_are_told_apart(workspace: Path) -> None:
         (workspace / folder / "notes.md").write_text(LENDING, "utf-8")
     assert run_epoche("kg", "build", "spring", "autumn", "--out", "runs/library").code == 0
     names = {chunk.metadata["document"] for chunk in open_run("runs").chunks}
-    assert names == {"spring/notes-md", "autumn/notes-md"}
+    assert names == {"spring/notes", "autumn/notes"}
     error_line = check_error_line(
         run_epoche("kg", "build", "spring", "spring/../spring/notes.md", "--out", "runs/library"),
         13,
@@ -326,7 +326,9 @@ def test_no_command_overwrites_the_run_it_reads(workspace: Path, command: str, f
     assert run_epoche(*PLAIN_BUILD).code == 0
     old_bytes = read_run_bytes(workspace / "runs" / "library")
     question = ["tool"] if command == "analyze" else []
-    result = run_epoche("kg", command, *question, "--run", "runs", flag, "runs/latest/graph.json")
+    result = run_epoche(
+        "kg", command, *question, "--run", "runs", flag, "runs/latest/graph.json.gz"
+    )
     assert "it is made from" in check_error_line(result, 15)
     assert read_run_bytes(workspace / "runs" / "library") == old_bytes
 
