@@ -115,8 +115,8 @@ def read_sources(
     chunk_files: list[tuple[Path, list[Chunk]]] = []
     sources: list[SourceDocument] = []
     skipped: list[str] = []
-    files = [SourceFile(file) if isinstance(file, Path) else file for file in files]
-    for number, (file, name) in enumerate(zip(files, assign_document_names(files), strict=True), 1):
+    named = [SourceFile(file) if isinstance(file, Path) else file for file in files]
+    for number, (file, name) in enumerate(zip(named, assign_document_names(named), strict=True), 1):
         path = file.path
         try:
             if path.suffix.lower() == CHUNKS_SUFFIX:
@@ -148,7 +148,7 @@ def read_sources(
     if not chunks:
         raise DocumentError(
             "the documents contain no text" + (f"; the first: {skipped[0]}" if skipped else ""),
-            where=", ".join(str(file.path) for file in files[:3]),
+            where=", ".join(str(file.path) for file in named[:3]),
             hint="Give documents that contain text.",
         )
     return SourceText(chunks, sources, skipped)
