@@ -78,7 +78,7 @@ def main(
         bool,
         typer.Option(
             "--index-candidates/--no-index-candidates",
-            help="Also compare acronyms with possible expansions, and other spellings.",
+            help="Also compare other spellings and spacings whose embeddings differ.",
         ),
     ] = True,
     min_cooccurrence: Annotated[

@@ -314,9 +314,10 @@ def _differ_by_typo(phrase: _Phrase, other: _Phrase) -> bool:
         is_exchange = (
             shorter[:start] + shorter[start : start + 2][::-1] + shorter[start + 2 :] == longer
         )
-        is_replacement = shorter[start + 1 :] == longer[start + 1 :]
+        # Another last letter is an ending: "continues" and "continued".
+        is_replacement = shorter[start + 1 :] == longer[start + 1 :] and start + 1 < len(shorter)
         return is_exchange or (is_replacement and len(shorter) >= _MIN_ANY_TYPO_LETTERS)
-    is_insertion = shorter[start:] == longer[start + 1 :]
+    is_insertion = shorter[start:] == longer[start + 1 :] and start < len(shorter)
     return is_insertion and (
         longer[start] == longer[start - 1] or len(longer) >= _MIN_ANY_TYPO_LETTERS
     )

@@ -56,7 +56,8 @@ class Document:
         name: a slug of the file's path; unique within a collection.
         filename: the file's path below the folder that the user gave, safe to print.
         blocks: headings and paragraphs, in order.
-        language: the language it declares, such as ``en``; empty if it declares none.
+        language: the language that its words show, else the one it declares, such as ``en``; empty
+            if neither is known.
         notes: messages to the user about what could not be read or had to be repaired.
     """
 

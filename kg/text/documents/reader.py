@@ -12,6 +12,7 @@ from kg.text.documents.asciidoc import read_asciidoc
 from kg.text.documents.document import Document, DocumentContent
 from kg.text.documents.docx import read_docx
 from kg.text.documents.html_reader import read_html
+from kg.text.documents.language import detect_language
 from kg.text.documents.markdown import read_markdown, read_mdx
 from kg.text.documents.names import SourceFile, make_document_name
 from kg.text.documents.notebook import read_notebook
@@ -102,7 +103,8 @@ def read_document(path: Path | str, root: Path | None = None) -> Document:
         name=make_document_name(source.relative_path),
         filename=source.filename,
         blocks=tuple(content.blocks),
-        language=content.language,
+        # Generators declare their default language for pages in any other.
+        language=detect_language(block.text for block in content.blocks) or content.language,
         notes=content.notes,
     )
 

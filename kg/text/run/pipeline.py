@@ -50,7 +50,7 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_group_size: int = 30
     fallback_threshold: float = 0.85
     index_candidates: bool = True
-    """Whether acronyms and their possible expansions, and other spellings, are compared too."""
+    """Whether other spellings and spacings of keywords are compared too."""
     min_cooccurrence: int = 1
     drop_isolates: bool = False
     sections: bool = True
@@ -84,6 +84,7 @@ def build_run(
             keyword cache are kept.
     """
     from kg.text.concepts.linker import link_concepts
+    from kg.text.keywords.fragments import drop_fragments
     from kg.text.sections.builder import build_section_tree
 
     check_run_folder(plan.out)
@@ -106,7 +107,7 @@ def build_run(
             _append_chunks(existing_run, chunks),
             [*existing_run.metadata.documents, *documents],
         )
-    keywords = _extract_keywords(plan, chunks, extractor, on_stage)
+    keywords = drop_fragments(chunks, _extract_keywords(plan, chunks, extractor, on_stage))
     if plan.strict and extractor.failed:
         raise _make_strict_error(
             extractor.failed, "chunks got no usable reply from the keyword model"
@@ -122,7 +123,7 @@ def build_run(
     if plan.canonical:
         if verifier is None or embedder is None:
             raise ValueError("canonical forms need a verifier and an embedder")
-        table = _build_table(plan, keywords, verifier, embedder, on_stage)
+        table = _build_table(plan, chunks, keywords, verifier, embedder, on_stage)
         if plan.strict and verifier.failed:
             raise _make_strict_error(verifier.failed, "groups got no usable verdict from the model")
     on_stage("concept graph", 0, 0)
@@ -191,12 +192,14 @@ def _extract_keywords(
 
 def _build_table(
     plan: BuildPlan,
+    chunks: Sequence[Chunk],
     keywords: Sequence[ChunkKeywords],
     verifier: SynonymVerifier,
     embedder: Embedder,
     on_stage: StageCallback,
 ) -> CanonicalTable:
     from kg.text.canonical.canonicalisation import canonicalise_keywords
+    from kg.text.canonical.definitions import find_definitions
 
     on_stage("canonical forms", 0, 0)
     frequencies = Counter(keyword for row in keywords for keyword in row.keywords)
@@ -207,6 +210,7 @@ def _build_table(
         threshold=plan.threshold,
         max_group_size=plan.max_group_size,
         index_candidates=plan.index_candidates,
+        definitions=find_definitions(chunk.text for chunk in chunks),
         on_progress=lambda done, total: on_stage("canonical forms", done, total),
     )
 
