@@ -3,7 +3,7 @@
 A. Schwartz and M. Hearst, A simple algorithm for identifying abbreviation definitions in biomedical
 text, PSB 2003: an acronym in parentheses after its phrase, "write-ahead logging (WAL)", or the
 phrase in parentheses after its acronym. Their algorithm accepts letters from anywhere in the words;
-here the letters must also be initials (``is_acronym_of``), because documentation has many other
+here the letters must also be initials (``abbreviates_phrase``), because documentation has many other
 parentheses. No acronym is merged on its letters alone.
 """
 
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from kg.text.canonical.rule_words import ARTICLES
-from kg.text.canonical.rules import is_acronym, join_lemmas
-from kg.words.normaliser import is_acronym_of, normalise_phrase
+from kg.text.canonical.rules import abbreviates_phrase, is_acronym, join_lemmas
+from kg.words.normaliser import normalise_phrase
 
 MIN_SHARE = Fraction(4, 5)
 """Minimum share of an acronym's definitions that agree; otherwise it is ambiguous."""
@@ -94,14 +94,14 @@ def _match_phrase(acronym: str, text: str) -> str:
             # "2PL" and "two-phase locking" share only letters; the stricter rule tries all starts.
             return _match_initials(acronym, text)
     phrase = text[position:]
-    return phrase if is_acronym_of(acronym, phrase) else _match_initials(acronym, text)
+    return phrase if abbreviates_phrase(acronym, phrase) else _match_initials(acronym, text)
 
 
 def _match_initials(acronym: str, text: str) -> str:
     """Returns the shortest end of a text whose initials are the acronym; empty if none is."""
     for word in reversed(list(_WORD.finditer(text))):
         phrase = text[word.start() :]
-        if is_acronym_of(acronym, phrase) and word[0].casefold() not in ARTICLES:
+        if abbreviates_phrase(acronym, phrase) and word[0].casefold() not in ARTICLES:
             return phrase
     return ""
 

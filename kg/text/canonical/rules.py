@@ -150,15 +150,6 @@ def lemmatise_stem(word: str) -> str:
     return word
 
 
-def have_same_roots(phrase: str, other_phrase: str) -> bool:
-    """Whether two phrases have the same words if gerunds are reduced to their verbs."""
-    roots = [
-        [_strip_ing(word) or _strip_final_e(word) for word in _analyse_phrase(text).lemmas]
-        for text in (phrase, other_phrase)
-    ]
-    return roots[0] == roots[1]
-
-
 def join_lemmas(keyword: str) -> str:
     """Joins the lemmas of a keyword without spaces.
 
