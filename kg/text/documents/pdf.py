@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from kg.base.errors import DocumentError
 from kg.base.log_capture import capture_logs
 from kg.text.documents.document import DocumentContent
 from kg.text.documents.pages import OutlineEntry, build_blocks
+from kg.text.documents.running_heads import PageLine
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -57,10 +60,14 @@ def read_pdf(data: bytes, where: str) -> DocumentContent:
             raise _make_size_error(
                 f"it has {page_count:,} pages; at most {MAX_PAGES:,} are read", where
             )
-        pages = list(_iter_page_texts(reader, where))
+        pages = list(_iter_pages(reader, where))
         with _convert_errors("the outline", where):
             outline = list(_iter_outline_entries(reader, reader.outline, 1))
-    empty_pages = [number for number, text in enumerate(pages, 1) if not text.strip()]
+    empty_pages = [
+        number
+        for number, page in enumerate(pages, 1)
+        if not any(line.text.strip() for line in page)
+    ]
     if len(empty_pages) == page_count:
         raise DocumentError(
             f"the PDF contains no text (pages: {page_count:,})",
@@ -95,16 +102,50 @@ def _convert_errors(part: str, where: str) -> Iterator[None]:
         ) from error
 
 
-def _iter_page_texts(reader: PdfReader, where: str) -> Iterator[str]:
-    """Yields the text of each page."""
+def _iter_pages(reader: PdfReader, where: str) -> Iterator[list[PageLine]]:
+    """Yields the lines of each page."""
     characters = 0
     for index in range(len(reader.pages)):
+        collector = _LineCollector()
         with _convert_errors(f"page {index + 1}", where):
-            text = reader.pages[index].extract_text()
+            text = reader.pages[index].extract_text(visitor_text=collector.add_text)
         characters += len(text)
         if characters > MAX_CHARACTERS:
             raise _make_size_error(f"more than {MAX_CHARACTERS:,} characters", where)
-        yield text
+        yield collector.get_lines(text)
+
+
+class _LineCollector:
+    """Collects the pieces of a page's text with their sizes and places."""
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[str, float, float]] = []
+
+    def add_text(
+        self, text: str, cm: Sequence[float], tm: Sequence[float], _font: Any, size: float
+    ) -> None:
+        """Adds a piece; ``cm`` and ``tm`` are the matrices of the page and of the text."""
+        y = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
+        # The length of the upright unit vector of the text; letters may be turned.
+        up = tm[2] * cm[0] + tm[3] * cm[2], tm[2] * cm[1] + tm[3] * cm[3]
+        self._pieces.append((text, size * math.hypot(*up), y))
+
+    def get_lines(self, text: str) -> list[PageLine]:
+        """Returns the lines of the page's text, without places if the pieces are not its parts."""
+        if "".join(piece for piece, _, _ in self._pieces) != text:
+            return [PageLine(line) for line in text.split("\n")]
+        lines: list[PageLine] = []
+        content, places = "", Counter[tuple[float, float]]()
+        for piece, size, y in [*self._pieces, ("\n", 0.0, 0.0)]:
+            for number, part in enumerate(piece.split("\n")):
+                if number:
+                    best = max(places, key=lambda place: (places[place], place), default=(0.0, 0.0))
+                    lines.append(PageLine(content, *best))
+                    content, places = "", Counter()
+                content += part
+                if part.strip() and math.isfinite(size) and math.isfinite(y):
+                    places[round(size, 1), round(y, 1)] += len(part.strip())
+        return lines
 
 
 def _decrypt_file(reader: PdfReader, where: str) -> None:
