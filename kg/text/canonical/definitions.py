@@ -3,7 +3,7 @@
 A. Schwartz and M. Hearst, A simple algorithm for identifying abbreviation definitions in biomedical
 text, PSB 2003: an acronym in parentheses after its phrase, "write-ahead logging (WAL)", or the
 phrase in parentheses after its acronym. Their algorithm accepts letters from anywhere in the words;
-here the letters must also be initials (``abbreviates_phrase``), because documentation has many other
+here they must also be initials (``abbreviates_phrase``): documentation has many other
 parentheses. No acronym is merged on its letters alone.
 """
 

@@ -35,9 +35,10 @@ class PageLine(NamedTuple):
 def strip_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
     """Returns the lines of each page without page numbers, running heads and feet.
 
-    The outermost line at the upper or lower edge of a page is removed if it is a page number; or if,
-    ignoring digits, it is in at least half of the pages; or if it stands in the same place as the
-    outermost line of at least ``MIN_PLACE_SHARE`` of the pages, apart from the text. So heads that
+    The outermost line at the upper or lower edge of a page is removed if it is a page number. In
+    files of at least ``MIN_PAGES`` pages, it is also removed if, ignoring digits, it is in at least
+    half of the pages; or if it stands in the same place as the outermost line of at least
+    ``MIN_PLACE_SHARE`` of the pages, apart from the text. So heads that
     change with every chapter or section are found, too. A page's only line is always kept.
     """
     stripped = [list(page) for page in pages]
@@ -70,14 +71,15 @@ def _strip_outer_lines(pages: list[list[PageLine]], *, is_upper: bool) -> bool:
         in_place = sum(places[y] for y in (place - 1, place, place + 1))
         if (
             _PAGE_NUMBER.fullmatch(line.text)
-            or texts[_DIGITS.sub("#", line.text)] >= n_pages / 2
+            or (len(pages) >= MIN_PAGES and texts[_DIGITS.sub("#", line.text)] >= n_pages / 2)
             or (
-                is_apart
+                len(pages) >= MIN_PAGES
+                and is_apart
                 and 0 < line.size <= MAX_SIZE_RATIO * text_size
                 and in_place >= MIN_PLACE_SHARE * n_pages
             )
         ):
-            # Files draw heads anywhere in the order of the text; equal lines are told apart by place.
+            # Files draw heads anywhere in the order of the text.
             page.remove(line)
             removed = True
     return removed
