@@ -89,7 +89,7 @@ def _read_units(text_page: Any, count: int) -> list[int]:
 
 
 def _measure_character(text_page: Any, index: int) -> tuple[float, float]:
-    """Returns the height of a character's box, which depends on its size only, and its base line."""
+    """Returns the height of a character's box, which depends on its size, and its base line."""
     from pypdfium2 import raw
 
     box = raw.FS_RECTF()
