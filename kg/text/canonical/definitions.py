@@ -114,7 +114,7 @@ def merge_definitions(
 ) -> None:
     """Merges acronyms with their phrases, also inside longer keywords ("WAL protocol").
 
-    The commoner of both names the concept, so that "RDF" is not renamed.
+    The commoner of both names the concept, the acronym if both are as common: "RDF" is not renamed.
 
     Args:
         concept_of_form: normal form of each keyword → its concept; changed in place.
@@ -131,7 +131,9 @@ def merge_definitions(
             concepts = {concept_of_form[form], concept_of_form.get(phrase_form, "")} - {""}
             if len(concepts) < 2:
                 continue  # the text has no such keyword, or both are one concept already
-            kept, merged = sorted(concepts, key=lambda name: (-occurrences[name], name))
+            acronym = concept_of_form[form]
+            ranked = sorted((-occurrences[name], name != acronym, name) for name in concepts)
+            kept, merged = ranked[0][-1], ranked[1][-1]
             for member in members.pop(merged):
                 concept_of_form[member] = kept
                 members[kept].append(member)
