@@ -44,6 +44,8 @@ _MAX_WORDS = 12
 """Maximum number of words; the rules do not apply to longer phrases."""
 _LETTER_WITH_SIGNS = re.compile(r"[^\W\d_][+#]*")
 """Matches a word of one letter, such as ``c``, ``c++`` and ``b+``."""
+_MIN_CONSTANT_LETTERS = 7
+"""Minimum number of letters of a word of capitals that is the name of a constant or variable."""
 _VOWEL = re.compile("[aeiouy]")
 _MIN_TYPO_LETTERS = 8
 """Minimum number of letters of words in which exchanged and doubled letters are typing errors."""
@@ -76,10 +78,13 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
     if first.lemmas == second.lemmas:
         return Judgement(True, "lemma")
     if _extract_numbers(first) == _extract_numbers(second):
-        if "".join(first.stems) == "".join(second.stems):
-            return Judgement(True, "spacing")
-        if "".join(first.lemmas) == "".join(second.lemmas):
-            return Judgement(True, "spacing")
+        if any(
+            "".join(getattr(first, form)) == "".join(getattr(second, form))
+            for form in ("stems", "lemmas")
+        ):
+            # PYTHONWARNINGS is the name of a variable, not "Python warnings".
+            is_constant = _is_constant(first) or _is_constant(second)
+            return Judgement(not is_constant, "constant" if is_constant else "spacing")
         if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
         if _differ_in_order(first, second) or _differ_in_order(second, first):
@@ -91,6 +96,12 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
         if differ(first, second) or differ(second, first):
             return Judgement(True, name)
     return Judgement(False, "")
+
+
+def _is_constant(phrase: _Phrase) -> bool:
+    """Whether a phrase is one word of capitals that is too long for an acronym."""
+    word = phrase.cased_words[0]
+    return len(phrase.cased_words) == 1 and word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS
 
 
 def is_refuted(keyword: str, other_keyword: str) -> bool:
