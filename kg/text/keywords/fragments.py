@@ -14,7 +14,7 @@ import msgspec
 from kg.text.chunks import Chunk
 from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.keywords.usage import FormUsage
-from kg.words.normaliser import FUNCTION_WORDS, split_words, stem_word
+from kg.words.normaliser import FUNCTION_WORDS, normalise_phrase, split_words, stem_word
 
 MIN_CAPITAL_SHARE = Fraction(1, 2)
 """Share of a word's occurrences inside sentences with a capital, from which it is a proper name."""
@@ -34,7 +34,8 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     * In every language: no function word inside, except a few such as "of".
     * In English: the last word is a noun, and a first word that is used as a verb is a noun too. A
       word is one if the text uses it so ("*the* page *is*") in a twentieth of its occurrences, or
-      writes it with a capital inside sentences. Rare words are not judged.
+      writes it with a capital inside sentences. Rare words are not judged. A phrase that is once
+      used as a name is kept.
 
     Args:
         chunks: the text.
@@ -42,7 +43,8 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     """
     words = {stem_word(w) for row in rows for keyword in row.keywords for w in split_words(keyword)}
     english = [chunk for chunk in chunks if str(chunk.metadata.get("language", "en"))[:2] == "en"]
-    usage = FormUsage(english, words)
+    phrases = {normalise_phrase(keyword) for row in rows for keyword in row.keywords}
+    usage = FormUsage(english, words | phrases)
     names = _find_proper_names(english)
     kept_rows = []
     for chunk, row in zip(chunks, rows, strict=True):
@@ -57,7 +59,7 @@ def _is_name(keyword: str, language: str, usage: FormUsage, names: Collection[st
     function_words = FUNCTION_WORDS if language == "en" else load_stop_words(language)
     if any(word in function_words and word not in _ALLOWED_INSIDE for word in words[1:-1]):
         return False
-    if language != "en" or not words:
+    if language != "en" or not words or usage.is_ever_name(normalise_phrase(keyword)):
         return True
     first, last = stem_word(words[0]), stem_word(words[-1])
 

@@ -93,6 +93,10 @@ class FormUsage:
         total = self._total_counts[form]
         return total >= MIN_JUDGED_USES and self._name_counts[form] < MAX_RARE_SHARE * total
 
+    def is_ever_name(self, phrase: str) -> bool:
+        """Whether a phrase of several words is used as the name of something at least once."""
+        return " " in phrase and self._name_counts[phrase] > 0
+
     def is_verb(self, word: str) -> bool:
         """Whether a stemmed word is used as a verb somewhere: "to split"."""
         return word in self._verbs

@@ -395,3 +395,9 @@ def test_a_tree_is_read_although_some_files_cannot_be(tmp_path: Path) -> None:
     ) == ["empty.md", "latin.txt", "rows.jsonl"]
     with pytest.raises(DocumentError, match="no word"):
         read_sources([SourceFile(tmp_path / "guide/empty.md")], 2000, 300, lambda _done: None)
+
+
+def test_html_whose_head_is_never_closed_is_read(tmp_path: Path) -> None:
+    # The end of the head may be left out, as in specifications of the W3C.
+    text = "<!doctype html><html><head><title>T</title><style>x</style><body><h1>A</h1><p>Text."
+    assert read_blocks(tmp_path / "a.html", text) == ["# A", "Text."]
