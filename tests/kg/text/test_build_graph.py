@@ -168,7 +168,7 @@ def test_full_disk_keeps_the_old_run(workspace: Path) -> None:
     assert run_epoche(*OLD_BUILD).code == 0
     old_bytes = read_run_bytes(workspace / "runs" / "library")
     error_line = check_error_line(
-        run_process(limit_file_size(command_line(*PLAIN_BUILD, "--no-resume"), 6_000), workspace),
+        run_process(limit_file_size(command_line(*PLAIN_BUILD, "--no-resume"), 2_000), workspace),
         15,
     )
     assert "cannot write" in error_line
