@@ -57,6 +57,7 @@ from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
 from kg.analyze_query import analyze_command
 from kg.base.console import enable_tracebacks, print_json, wrap_command
+from kg.diff_runs import main as diff_runs
 from kg.export_graph import main as export_graph
 from kg.init_domain import main as init_domain
 from kg.inspect_graph import inspect_command
@@ -158,6 +159,7 @@ for _name, _main, _short_help in _STAGES:
     app.command(_name, short_help=_short_help)(wrap_command(_main))
 _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("build", build_graph, "Build a concept graph and section tree from documents."),
+    ("diff", diff_runs, "List what came, went or changed between two runs."),
     ("extract", extract_triples, "Extract triples from a run with a model, checked by shapes."),
     ("export", export_graph, "Export a run's concepts as SKOS, with shapes and wording."),
     ("init", init_domain, "Draft a domain from a graph: rules, words, what can be asked."),

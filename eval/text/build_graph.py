@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from eval.text.steps import KeywordStep, VerifyStep
 from kg.base import options
 from kg.base.console import print_text, run_script, show_stages
+from kg.base.plain_text import join_first
 from kg.text.run.layout import KEYWORD_CACHE
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ def main(
         list[Path],
         typer.Argument(
             metavar="DOCS...",
-            help="Markdown, text, PDF or HTML files, folders of them, or chunks (.jsonl).",
+            help="Documents (Markdown, reStructuredText, AsciiDoc, text, HTML, PDF, Word, "
+            "notebooks), folders of them, or chunks (.jsonl).",
         ),
     ],
     out: Annotated[
@@ -75,7 +78,7 @@ def main(
         bool,
         typer.Option(
             "--index-candidates/--no-index-candidates",
-            help="Also compare acronyms with possible expansions, and other spellings.",
+            help="Also compare other spellings and spacings whose embeddings differ.",
         ),
     ] = True,
     min_cooccurrence: Annotated[
@@ -119,7 +122,7 @@ def main(
     from eval.text.steps import open_extractor, open_verifier
     from kg.text.documents import SUFFIXES
     from kg.text.run.pipeline import BuildPlan, build_run
-    from kg.text.run.sources import find_source_files
+    from kg.text.run.sources import count_unread_files, find_source_files
 
     client = ClientOptions.from_flags(
         model=model,
@@ -134,8 +137,10 @@ def main(
         out=out,
         outputs=(out, out.parent / KEYWORD_CACHE),
     )
+    unread = count_unread_files(documents, SUFFIXES)
     plan = BuildPlan(
         documents=tuple(find_source_files(documents, SUFFIXES)),
+        files_not_read=sum(unread.values()),
         out=out,
         chunk_size=chunk_size,
         overlap=overlap,
@@ -159,10 +164,12 @@ def main(
         verifier, keyword_embedder = open_verifier(verify, client), open_embedder(embedder)
     with show_stages() as watch:
         run = build_run(plan, extractor, verifier, keyword_embedder, watch)
-    _print_summary(run)
+    _print_summary(run, unread)
 
 
-def _print_summary(run: Run) -> None:
+def _print_summary(run: Run, unread: Mapping[str, int]) -> None:
+    from kg.text.run.inspection import PROBLEM_COUNTS
+
     counts = run.metadata.counts
     print_text(
         f"{counts['documents']:,} documents, {counts['chunks']:,} chunks, "
@@ -170,7 +177,10 @@ def _print_summary(run: Run) -> None:
         f"{counts['links']:,} links, {counts['sections']:,} sections → {run.folder}   "
         f"[run:{run.sha256[:12]}]"
     )
-    for name in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
+    if unread:
+        kinds = [f"{count:,} {suffix}" for suffix, count in unread.items()]
+        print_text(f"not read, because no reader knows the format: {join_first(kinds, 12)}")
+    for name in PROBLEM_COUNTS:
         if counts.get(name):
             print_text(f"{name.replace('_', ' ')}: {counts[name]:,}")
 

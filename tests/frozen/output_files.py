@@ -9,6 +9,7 @@ values without a key: see the constants below.
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import re
@@ -256,6 +257,10 @@ def read_json(path: Path, file: FileColumns) -> None:
     file.add_tree(json.loads(path.read_text("utf-8")))
 
 
+def read_packed_json(path: Path, file: FileColumns) -> None:
+    file.add_tree(json.loads(gzip.decompress(path.read_bytes())))
+
+
 def read_jsonl(path: Path, file: FileColumns) -> None:
     text = path.read_text("utf-8")
     for number, line in enumerate(text.splitlines(), 1):
@@ -354,6 +359,7 @@ def read_array(path: Path, file: FileColumns) -> None:
 READERS: dict[str, Callable[[Path, FileColumns], None]] = {
     ".json": read_json,
     ".jsonl": read_jsonl,
+    ".gz": read_packed_json,
     ".csv": read_csv,
     ".html": read_page,
     ".xml": read_junit,

@@ -191,7 +191,7 @@ def test_command_prints_text_or_json(run: Run) -> None:
 
 def test_damaged_runs_are_refused_by_every_retriever(tmp_path: Path) -> None:
     run = build_small_run(tmp_path)
-    graph_file = run.folder / "graph.json"
+    graph_file = run.folder / "graph.json.gz"
     graph_file.write_bytes(graph_file.read_bytes()[:-2] + b" }")
     from kg.text.run.folder import open_run
 

@@ -1,22 +1,17 @@
-"""Proposes synonym candidates that embeddings miss: acronyms and their expansions, and spellings.
+"""Proposes synonym candidates that embeddings miss: other spellings and spacings.
 
-The vectors of "WAL" and "write-ahead logging" are far apart, and those of "optimisation" and
-"optimization" may be. ``propose_pairs`` finds both kinds by an index of letters. ``join_groups``
-then joins the groups of such a pair completely, so that every keyword stays in exactly one group.
-The verifier decides about the joined groups as about all others.
+The vectors of "optimisation" and "optimization" may be far apart. ``propose_pairs`` finds them by
+an index of letters. ``join_groups`` then joins the groups of such a pair completely, so that every
+keyword stays in exactly one group. The verifier decides about the joined groups as about all
+others.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from kg.text.canonical.rules import abbreviates_phrase, is_acronym, join_lemmas
-from kg.words.normaliser import normalise_phrase, split_words
-
-_MAX_WORDS = 9
-"""Maximum number of words of an expansion: an acronym has up to eight characters, each of which
-gives one word, and the expansion may contain a function word."""
+from kg.text.canonical.rules import join_lemmas
+from kg.words.normaliser import normalise_phrase
 
 
 def join_groups(
@@ -46,7 +41,7 @@ def join_groups(
 
 def propose_pairs(labels: Sequence[str]) -> list[tuple[int, int]]:
     """Returns pairs of positions of keywords that may be synonyms by their letters, sorted."""
-    return sorted({*_pair_same_letters(labels), *_pair_acronyms(labels)})
+    return sorted(set(_pair_same_letters(labels)))
 
 
 def _pair_same_letters(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -60,27 +55,3 @@ def _pair_same_letters(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
             first_position = first_positions.setdefault(key, position)
             if first_position != position:
                 yield first_position, position
-
-
-def _pair_acronyms(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yields acronyms with each keyword that they may abbreviate."""
-    acronyms_by_letter: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for position, label in enumerate(labels):
-        if is_acronym(label):
-            form = normalise_phrase(label)
-            # Acronyms are indexed by first letter. A digit can stand for a number word and x for
-            # "ex…", so acronyms that begin with those are tried with every phrase (key "").
-            key = form[0] if form[0].isalpha() and form[0] != "x" else ""
-            acronyms_by_letter[key].append((position, form))
-    for position, label in enumerate(labels if acronyms_by_letter else ()):
-        words = split_words(label)
-        if 2 <= len(words) <= _MAX_WORDS:
-            letters = set("".join(words))
-            # The acronym begins with the first word that is not left out as a function word.
-            keys = {word[0] for word in words[:3]} | {""}
-            for key in sorted(keys):
-                for acronym_position, form in acronyms_by_letter.get(key, ()):
-                    # A cheap test first: most acronyms have a letter that the words lack.
-                    required_letters = {char for char in form if char.isalpha()}
-                    if required_letters <= letters and abbreviates_phrase(form, label):
-                        yield min(position, acronym_position), max(position, acronym_position)

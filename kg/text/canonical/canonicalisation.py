@@ -1,19 +1,21 @@
 """Merges synonymous keywords in four stages: embed, cluster, verify, apply.
 
 Keywords with the same normal form are merged from the start. Clusters are only candidates; the
-verifier decides. Embeddings place acronyms far from their expansions. Therefore ``candidates``
-proposes acronyms and other spellings before the third stage: it joins whole clusters to groups, so
-that each keyword is in one group only.
+verifier decides. Embeddings may place other spellings far apart. Therefore ``candidates`` proposes
+them before the third stage: it joins whole clusters to groups, so that each keyword is in one group
+only. Acronyms are merged where the text defines them (``definitions``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kg.embedding.embedder import Embedder, normalise_rows
 from kg.text.canonical.candidates import join_groups
 from kg.text.canonical.clusters import DEFAULT_THRESHOLD, MAX_GROUP_SIZE, cluster_rows
+from kg.text.canonical.definitions import merge_definitions
 from kg.text.canonical.similar_pairs import ProgressCallback
 from kg.text.canonical.table import CanonicalTable
 from kg.text.canonical.verdicts import check_synonym_sets
@@ -42,6 +44,7 @@ def canonicalise_keywords(
     max_group_size: int = MAX_GROUP_SIZE,
     *,
     index_candidates: bool = True,
+    definitions: Mapping[str, frozenset[str]] = MappingProxyType({}),
     on_progress: ProgressCallback = lambda _done, _total: None,
 ) -> CanonicalTable:
     """Decides which keywords name the same concept.
@@ -52,8 +55,10 @@ def canonicalise_keywords(
         verifier: decides which keywords of a group are synonyms.
         threshold: minimum cosine between all keywords of a cluster.
         max_group_size: maximum number of keywords in a group.
-        index_candidates: whether acronyms with their expansions, and other spellings and spacings,
-            are candidates too; see ``kg.text.canonical.candidates``.
+        index_candidates: whether other spellings and spacings are candidates too; see
+            ``kg.text.canonical.candidates``.
+        definitions: the acronyms that the text defines (``find_definitions``); only these are
+            merged with their phrases.
         on_progress: called with the number of keywords compared so far, and of all keywords.
 
     Returns:
@@ -77,7 +82,7 @@ def canonicalise_keywords(
         )
     if index_candidates:
         groups = join_groups(labels, groups, max_group_size)
-    return _build_table(keywords, groups, verifier)
+    return _build_table(keywords, groups, verifier, definitions)
 
 
 def _group_spellings(frequencies: Mapping[str, int]) -> list[_Keyword]:
@@ -97,7 +102,10 @@ def _group_spellings(frequencies: Mapping[str, int]) -> list[_Keyword]:
 
 
 def _build_table(
-    keywords: Sequence[_Keyword], groups: Sequence[Sequence[int]], verifier: SynonymVerifier
+    keywords: Sequence[_Keyword],
+    groups: Sequence[Sequence[int]],
+    verifier: SynonymVerifier,
+    definitions: Mapping[str, frozenset[str]],
 ) -> CanonicalTable:
     """Asks the verifier about the groups and builds the table from its verdicts."""
     groups_to_verify = []
@@ -116,6 +124,8 @@ def _build_table(
                 (normalise_phrase(member), normalise_phrase(canonical)) for member in members
             )
     label_of_form = {keyword.form: keyword.label for keyword in keywords}
+    occurrences = {keyword.form: keyword.occurrences for keyword in keywords}
+    merge_definitions(concept_of_form, label_of_form, occurrences, definitions)
     return CanonicalTable(
         concept_of_form,
         {concept: label_of_form[concept] for concept in sorted(set(concept_of_form.values()))},

@@ -44,6 +44,8 @@ _MAX_WORDS = 12
 """Maximum number of words; the rules do not apply to longer phrases."""
 _LETTER_WITH_SIGNS = re.compile(r"[^\W\d_][+#]*")
 """Matches a word of one letter, such as ``c``, ``c++`` and ``b+``."""
+_MIN_CONSTANT_LETTERS = 7
+"""Minimum number of letters of a word of capitals that is the name of a constant or variable."""
 _VOWEL = re.compile("[aeiouy]")
 _MIN_TYPO_LETTERS = 8
 """Minimum number of letters of words in which exchanged and doubled letters are typing errors."""
@@ -76,10 +78,13 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
     if first.lemmas == second.lemmas:
         return Judgement(True, "lemma")
     if _extract_numbers(first) == _extract_numbers(second):
-        if "".join(first.stems) == "".join(second.stems):
-            return Judgement(True, "spacing")
-        if "".join(first.lemmas) == "".join(second.lemmas):
-            return Judgement(True, "spacing")
+        if any(
+            "".join(getattr(first, form)) == "".join(getattr(second, form))
+            for form in ("stems", "lemmas")
+        ):
+            # PYTHONWARNINGS is the name of a variable, not "Python warnings".
+            is_constant = _is_constant(first) or _is_constant(second)
+            return Judgement(not is_constant, "constant" if is_constant else "spacing")
         if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
         if _differ_in_order(first, second) or _differ_in_order(second, first):
@@ -91,6 +96,12 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
         if differ(first, second) or differ(second, first):
             return Judgement(True, name)
     return Judgement(False, "")
+
+
+def _is_constant(phrase: _Phrase) -> bool:
+    """Whether a phrase is one word of capitals that is too long for an acronym."""
+    word = phrase.cased_words[0]
+    return len(phrase.cased_words) == 1 and word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS
 
 
 def is_refuted(keyword: str, other_keyword: str) -> bool:
@@ -148,15 +159,6 @@ def lemmatise_stem(word: str) -> str:
         for pattern, replacement in _SPELLINGS:
             word = pattern.sub(replacement, word)
     return word
-
-
-def have_same_roots(phrase: str, other_phrase: str) -> bool:
-    """Whether two phrases have the same words if gerunds are reduced to their verbs."""
-    roots = [
-        [_strip_ing(word) or _strip_final_e(word) for word in _analyse_phrase(text).lemmas]
-        for text in (phrase, other_phrase)
-    ]
-    return roots[0] == roots[1]
 
 
 def join_lemmas(keyword: str) -> str:
@@ -314,9 +316,10 @@ def _differ_by_typo(phrase: _Phrase, other: _Phrase) -> bool:
         is_exchange = (
             shorter[:start] + shorter[start : start + 2][::-1] + shorter[start + 2 :] == longer
         )
-        is_replacement = shorter[start + 1 :] == longer[start + 1 :]
+        # Another last letter is an ending: "continues" and "continued".
+        is_replacement = shorter[start + 1 :] == longer[start + 1 :] and start + 1 < len(shorter)
         return is_exchange or (is_replacement and len(shorter) >= _MIN_ANY_TYPO_LETTERS)
-    is_insertion = shorter[start:] == longer[start + 1 :]
+    is_insertion = shorter[start:] == longer[start + 1 :] and start < len(shorter)
     return is_insertion and (
         longer[start] == longer[start - 1] or len(longer) >= _MIN_ANY_TYPO_LETTERS
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from kg.text.canonical.rules import have_same_roots, is_acronym, is_refuted, judge_pair
+from kg.text.canonical.rules import is_refuted, judge_pair
 
 Synonyms: TypeAlias = tuple[str, tuple[str, ...]]
 """A canonical keyword and all members of its set, including itself."""
@@ -44,9 +44,8 @@ class RuleVerifier:
     """Finds synonyms by rules.
 
     A keyword joins a set if it is a synonym of at least one member and no rule refutes it for any
-    member. The canonical keyword is the commonest one that is not an acronym. An acronym joins the
-    set that spells it out. If several sets spell it out with different words, it is ambiguous and
-    stays alone.
+    member. The canonical keyword is the commonest one. Letters alone do not make an acronym a
+    synonym; see ``kg.text.canonical.definitions``.
     """
 
     name = "rules"
@@ -55,7 +54,7 @@ class RuleVerifier:
 
     def params(self) -> dict[str, object]:
         """Returns the version of the rules; they have no parameters."""
-        return {"version": 1}
+        return {"version": 2}
 
     def verify_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
         """Returns the synonym sets of each group; see ``SynonymVerifier``."""
@@ -66,19 +65,13 @@ def _find_synonym_sets(group: Sequence[str]) -> list[Synonyms]:
     """Returns the synonym sets among keywords, which are given commonest first."""
     sets: list[list[str]] = []
     for keyword in group:
-        if not is_acronym(keyword):
-            _add_keyword(sets, keyword)
-    for keyword in group:
-        if is_acronym(keyword):
-            # If several sets spell it out with different words, the acronym is ambiguous.
-            matching_sets = _find_matching_sets(sets, keyword)
-            if matching_sets and all(
-                have_same_roots(matching_sets[0][0], members[0]) for members in matching_sets
-            ):
-                matching_sets[0].append(keyword)
-            else:
-                sets.append([keyword])
+        _add_keyword(sets, keyword)
     return [(members[0], tuple(members)) for members in sets if len(members) > 1]
+
+
+def _is_synonym(keyword: str, other_keyword: str) -> bool:
+    judgement = judge_pair(keyword, other_keyword)
+    return judgement.is_synonym and judgement.reason != "acronym"
 
 
 def _add_keyword(sets: list[list[str]], keyword: str) -> None:
@@ -99,6 +92,6 @@ def _find_matching_sets(sets: Sequence[list[str]], keyword: str) -> list[list[st
     return [
         members
         for members in sets
-        if any(judge_pair(keyword, member).is_synonym for member in members)
+        if any(_is_synonym(keyword, member) for member in members)
         and not any(is_refuted(keyword, member) for member in members)
     ]

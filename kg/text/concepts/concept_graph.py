@@ -30,7 +30,7 @@ class ConceptGraph:
     * node attributes: ``label`` (the commonest spelling), ``aliases`` (other spellings, including
       those of merged synonyms, commonest first), ``forms`` (normal forms of label and aliases),
       ``chunk_ids`` (in the order of the text), ``count`` (number of chunks);
-    * edge attributes: ``weight`` (number of shared chunks), ``npmi`` (-1 … 1) and ``chunk_ids``.
+    * edge attributes: ``weight`` (number of shared chunks) and ``npmi`` (-1 … 1).
 
     Args:
         graph: an undirected ``networkx.Graph`` with these attributes; it is not copied.

@@ -8,6 +8,7 @@ import msgspec
 
 from kg.base.errors import RunFolderError
 from kg.base.files import to_json_bytes
+from kg.text.concepts.association import compute_npmi
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.triples.loader import pause_garbage_collection
 from kg.words.normaliser import normalise_phrase
@@ -36,8 +37,8 @@ class _Edge(msgspec.Struct):
     source: str
     target: str
     weight: int = 1
-    npmi: float = 0.0
-    chunk_ids: list[str] = []
+    npmi: float | None = None
+    """Only in files of other programs; ours has the counts that it is computed from."""
 
 
 class _NodeLink(msgspec.Struct):
@@ -52,7 +53,10 @@ class _NodeLink(msgspec.Struct):
 
 
 def encode_graph(concepts: ConceptGraph) -> bytes:
-    """Returns the graph as node-link JSON that ``networkx.node_link_graph`` reads by default."""
+    """Returns the graph as node-link JSON that ``networkx.node_link_graph`` reads by default.
+
+    NPMI is left out: it follows from the weights and counts, and would double the size.
+    """
     graph = concepts.graph
     return to_json_bytes(
         {
@@ -61,8 +65,8 @@ def encode_graph(concepts: ConceptGraph) -> bytes:
             "graph": dict(graph.graph),
             "nodes": [{"id": node, **data} for node, data in graph.nodes(data=True)],
             "edges": [
-                {"source": first, "target": second, **data}
-                for first, second, data in graph.edges.data()
+                {"source": first, "target": second, "weight": weight}
+                for first, second, weight in graph.edges.data("weight")
             ],
         }
     )
@@ -152,10 +156,20 @@ def _build_graph(raw: _NodeLink, edges: list[_Edge], where: str) -> nx.Graph:
             first,
             second,
             weight=edge.weight,
-            npmi=edge.npmi,
-            chunk_ids=[unique_ids.setdefault(chunk, chunk) for chunk in edge.chunk_ids],
+            npmi=_compute_npmi(graph, first, second, edge),
         )
     return graph
+
+
+def _compute_npmi(graph: nx.Graph, first: str, second: str, edge: _Edge) -> float:
+    """Returns the NPMI of an edge; 0 if it is neither given nor follows from the counts."""
+    if edge.npmi is not None:
+        return edge.npmi
+    counts = (graph.nodes[first]["count"], graph.nodes[second]["count"], graph.graph.get("chunks"))
+    try:
+        return compute_npmi(edge.weight, *counts)
+    except (ValueError, TypeError):  # a graph of another program, which counts in another way
+        return 0.0
 
 
 def _sort_ends(edge: _Edge) -> tuple[str, str]:

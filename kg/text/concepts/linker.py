@@ -64,7 +64,7 @@ def _build_concept_graph(
 
     spellings: dict[str, Counter[str]] = {}
     chunk_numbers: dict[str, list[int]] = {}
-    pairs: dict[tuple[str, str], list[int]] = {}
+    pairs: Counter[tuple[str, str]] = Counter()
     for number, row in enumerate(chunk_keywords):
         nodes_of_chunk: set[str] = set()
         for keyword in row.keywords[:MAX_LINKED_KEYWORDS]:
@@ -74,11 +74,8 @@ def _build_concept_graph(
                 nodes_of_chunk.add(node)
         for node in sorted(nodes_of_chunk):
             chunk_numbers.setdefault(node, []).append(number)
-        for pair in combinations(sorted(nodes_of_chunk), 2):
-            pairs.setdefault(pair, []).append(number)
-    linked_pairs = sorted(
-        pair for pair, shared_chunks in pairs.items() if len(shared_chunks) >= min_cooccurrence
-    )
+        pairs.update(combinations(sorted(nodes_of_chunk), 2))
+    linked_pairs = sorted(pair for pair, weight in pairs.items() if weight >= min_cooccurrence)
     linked_nodes = {node for pair in linked_pairs for node in pair}
     graph = nx.Graph(chunks=len(chunk_order))
     for node in sorted(chunk_numbers):
@@ -91,19 +88,11 @@ def _build_concept_graph(
             count=len(chunk_numbers[node]),
         )
     for first, second in linked_pairs:
-        shared_chunks = pairs[first, second]
-        graph.add_edge(
-            first,
-            second,
-            weight=len(shared_chunks),
-            npmi=compute_npmi(
-                len(shared_chunks),
-                len(chunk_numbers[first]),
-                len(chunk_numbers[second]),
-                len(chunk_order),
-            ),
-            chunk_ids=[chunk_order[number] for number in shared_chunks],
+        weight = pairs[first, second]
+        npmi = compute_npmi(
+            weight, len(chunk_numbers[first]), len(chunk_numbers[second]), len(chunk_order)
         )
+        graph.add_edge(first, second, weight=weight, npmi=npmi)
     return ConceptGraph(graph)
 
 

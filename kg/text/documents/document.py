@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from kg.base.errors import DocumentError
-from kg.base.plain_text import clean_for_terminal, to_one_line
-from kg.words.normaliser import repair_text, split_words
+from kg.base.plain_text import clean_for_terminal
+from kg.words.normaliser import repair_text
 
 MAX_HEADING_LENGTH = 300
 """Maximum number of characters in a heading; a longer one is treated as a paragraph."""
-MAX_NAME_LENGTH = 80
-"""Maximum number of characters in a document's name; the ids of its chunks begin with it."""
 
 _SPACES = re.compile(r"[ \t]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -57,10 +53,11 @@ class Document:
     """A document as read from its file.
 
     Attributes:
-        name: a slug of the file's name; unique within a collection.
-        filename: the file's base name, safe to print.
+        name: a slug of the file's path; unique within a collection.
+        filename: the file's path below the folder that the user gave, safe to print.
         blocks: headings and paragraphs, in order.
-        language: the language it declares, such as ``en``; empty if it declares none.
+        language: the language that its words show, else the one it declares, such as ``en``; empty
+            if neither is known.
         notes: messages to the user about what could not be read or had to be repaired.
     """
 
@@ -78,28 +75,6 @@ class DocumentContent:
     blocks: list[Block]
     language: str = ""
     notes: tuple[str, ...] = ()
-
-
-def make_document_name(path: PurePath) -> str:
-    """Returns a slug of the file's name: its words joined by hyphens.
-
-    ``07-Tree indexes.md`` becomes ``07-tree-indexes``. A long name is cut and a hash of the whole
-    appended, so that different long names stay different.
-    """
-    # File names may contain undecodable bytes as surrogates, which no output can encode.
-    stem = path.stem.encode("utf-8", "replace").decode("utf-8")
-    # "#" separates a document's name from its section in every id.
-    slug = "-".join(split_words(stem)).replace("#", "-sharp")
-    if len(slug) > MAX_NAME_LENGTH:
-        digest = hashlib.sha256(slug.encode()).hexdigest()[:8]
-        # 9 characters are for the hyphen and the hash.
-        slug = f"{slug[: MAX_NAME_LENGTH - 9].rstrip('-')}-{digest}"
-    return slug or "document"
-
-
-def clean_filename(path: PurePath) -> str:
-    """Returns the base name without control characters and bidirectional overrides."""
-    return to_one_line(path.name) or "unnamed"
 
 
 def make_heading(level: int, text: str, page: int | None = None) -> list[Block]:

@@ -27,8 +27,9 @@ MAX_TAGS = 500_000
 MAX_INDENT = 20
 """Maximum indentation level of nested lists; deeper ones get the same indentation."""
 
+# The head is not skipped as a whole: its end may be left out, as in specifications of the W3C.
 _SKIPPED_TAGS = frozenset(
-    list_words("script style template noscript head nav svg iframe object select button datalist")
+    list_words("script style template noscript title nav svg iframe object select button datalist")
 )
 _BLOCK_TAGS = frozenset(
     list_words(

@@ -1,4 +1,4 @@
-"""Reads Markdown (CommonMark with tables) with markdown-it-py."""
+"""Reads Markdown (CommonMark with tables) with markdown-it-py, and what generators of sites add."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kg.base.errors import DocumentError
 from kg.text.documents.document import (
     Block,
     DocumentContent,
+    Heading,
     collapse_spaces,
     decode_text,
     make_heading,
@@ -33,12 +34,55 @@ longer one keeps its markup."""
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
+_FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(\{([\w:.-]+)\})?")
+# MkDocs: "!!! note "Title"", "??? tip", "=== "Tab""; what belongs to it is indented by four spaces.
+_ADMONITION = re.compile(r"( *)(?:!!!|\?\?\?\+?|===)[ \t]+[^\"]*(?:\"(.*)\")?[ \t]*$")
+# Pandoc, Quarto and MyST: ":::" around a part; Hugo and Quarto: "{{< … >}}"; Jekyll: "{% … %}".
+_ADMONITION_MARKS = ("!!!", "???", "===")
+_DIV = re.compile(r"[ \t]*:{3,}[^:]*:*[ \t]*$")
+_SHORTCODE = re.compile(r"\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}")
+_MYST_ROLE = re.compile(r"\{[\w:.+-]{1,40}\}(?=`[^`])")
+_DROPPED_FENCES = frozenset({"toctree", "include", "literalinclude", "raw", "eval-rst", "index"})
+_MDX_STATEMENT = re.compile(r"(?:import|export)\b(?=.*(?:\bfrom\b|['\"{=(]))")
+
+
+def read_mdx(data: bytes, where: str) -> DocumentContent:
+    """Reads MDX: Markdown with JSX tags, which are read as HTML, and statements, left out.
+
+    Raises:
+        DocumentError: as for ``read_markdown``.
+    """
+    lines: list[str] = []
+    fence, in_statement = "", False
+    for line in _strip_mdx_comments(decode_text(data, where)).split("\n"):
+        match = _FENCE.match(line)
+        if match and (not fence or (line.strip() == match[1] and match[1].startswith(fence))):
+            fence = "" if fence else match[1]
+        in_statement = not fence and (
+            bool(_MDX_STATEMENT.match(line)) or (in_statement and bool(line.strip()))
+        )
+        lines.append("" if in_statement else line)
+    return read_markdown("\n".join(lines).encode(), where)
+
+
+def _strip_mdx_comments(text: str) -> str:
+    """Removes ``{/* … */}``; an unclosed one is kept."""
+    first, *others = text.split("{/*")
+    pieces = [first]
+    for part in others:
+        comment, end, rest = part.partition("*/}")
+        pieces.append(rest if end else "{/*" + comment)
+    return "".join(pieces)
+
+
 def read_markdown(data: bytes, where: str) -> DocumentContent:
     """Reads a Markdown file as text without markup.
 
     Headings inside lists and quotations do not count as headings. A list or table is one
-    paragraph with one item or row per line. Front matter (YAML between ``---``) is left out,
-    because it is metadata.
+    paragraph with one item or row per line. Of the front matter (YAML between ``---``), only the
+    title is read, as the first heading; the rest is metadata. The frames of admonitions, tabs and
+    divisions (MkDocs, Quarto, MyST) and shortcodes are removed, and their content is read.
 
     Raises:
         DocumentError: the file cannot be decoded, has more than ``MAX_LINES`` lines, or its lists
@@ -57,7 +101,8 @@ def read_markdown(data: bytes, where: str) -> DocumentContent:
     # Inline markup is parsed later, with a limit on its length; see `_strip_markup`.
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline")
     env: dict[str, Any] = {}
-    tokens = parser.parse(text[front_matter.end() :] if front_matter else text, env)
+    body = _strip_extensions(text[front_matter.end() :] if front_matter else text)
+    tokens = parser.parse(body, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):
         # The parser silently drops anything deeper.
         raise DocumentError(
@@ -65,7 +110,44 @@ def read_markdown(data: bytes, where: str) -> DocumentContent:
             where=where,
             hint="Check that it is the right file.",
         )
-    return DocumentContent(_TokenConverter(parser, env, where).convert_tokens(tokens))
+    blocks = _TokenConverter(parser, env, where).convert_tokens(tokens)
+    title = _FRONT_TITLE.search(front_matter[0]) if front_matter else None
+    if title and not any(isinstance(block, Heading) and block.level == 1 for block in blocks):
+        blocks[:0] = make_heading(1, title[1].strip("\"'"))
+    return DocumentContent(blocks)
+
+
+def _strip_extensions(text: str) -> str:
+    """Removes what generators of sites add to Markdown, outside of code; see ``read_markdown``."""
+    lines: list[str] = []
+    fence = ""  # the marker of the enclosing code block
+    is_dropped = False  # whether that block is left out
+    indents: list[int] = []  # columns of the enclosing admonitions and tabs
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip(" "))
+        if line.strip():
+            while indents and indent < indents[-1] + 4:
+                indents.pop()
+        line = line[min(indent, 4 * len(indents)) :]
+        match = _FENCE.match(line)
+        if fence:
+            if match and line.strip() == match[1] and match[1].startswith(fence):
+                fence = ""
+            if not is_dropped:
+                lines.append(line)
+            continue
+        if match:
+            fence, is_dropped = match[1], match[3] in _DROPPED_FENCES
+            if not is_dropped:
+                lines.append(line)
+            continue
+        admonition = _ADMONITION.match(line) if line.lstrip(" ")[:3] in _ADMONITION_MARKS else None
+        if admonition and len(indents) < MAX_NESTING:
+            indents.append(indent)
+            lines += ["", admonition[2] or "", ""]
+        elif not _DIV.match(line):
+            lines.append(_MYST_ROLE.sub("", _SHORTCODE.sub("", line)))
+    return "\n".join(lines)
 
 
 class _TokenConverter:

@@ -1,15 +1,16 @@
 """Converts the lines of printed pages to headings and paragraphs.
 
-Page formats store the position of letters but no headings or paragraphs, so both are found by
-heuristic rules:
+Page formats store the position and size of letters but no headings or paragraphs, so both are found
+by rules about the layout:
 
 * The entries of the file's outline (bookmarks) are its headings. Each replaces the line with the
   same text on the page that it points to; if there is no such line, it is put at the top of that
   page.
-* Without an outline, numbered lines are headings; see ``NumberedHeadings``.
-* The first or last line of a page is removed if it is only a page number, or a running head:
-  the same line (ignoring digits) in the same position on at least half of the pages, in a document
-  of at least four pages.
+* Without an outline, lines in larger letters than the text are headings, and lines of the same size
+  that follow each other are one. Without these either, numbered lines are headings; see
+  ``NumberedHeadings``.
+* Running heads and feet are removed; see ``running_heads``.
+* Lines of a table of contents (dots before a page number) are removed.
 * A paragraph ends at a blank line, before a bullet, at the end of the page, and where a sentence
   ends well before the right margin.
 * A word hyphenated at the end of a line is joined, unless it occurs with the hyphen elsewhere.
@@ -19,22 +20,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kg.text.documents.document import Block, make_heading, make_paragraph
 from kg.text.documents.numbered_headings import NumberedHeadings
+from kg.text.documents.running_heads import PageLine, strip_running_heads
 from kg.text.sections.headings import parse_heading
 from kg.words.normaliser import normalise_phrase
 
-MIN_PAGES_FOR_RUNNING_HEADS = 4
-"""Minimum number of pages for the detection of running heads."""
+MIN_HEADING_RATIO = 1.15
+"""Size of the letters of a heading, in sizes of the text."""
+MIN_SIZED_HEADINGS = 3
+"""Minimum number of headings by size; fewer may be a title and a decoration."""
+MAX_HEADING_LINE_LENGTH = 120
+"""Maximum number of characters in a line of a heading."""
+MAX_LINE_DISTANCE = 1.7
+"""Maximum distance between lines of one heading, in sizes of its letters."""
 SHORT_LINE_SHARE = 0.8
 """A sentence also ends its paragraph if its last line is shorter than this share of the page's
 longest line."""
 
-_PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,7})(?:\s+of\s+\d{1,4})?\W*", re.I)
-_DIGITS = re.compile(r"\d+")
+_CONTENTS_LINE = re.compile(r"(?:\. ?){4,}\s*(?:\d{1,4}|[ivxl]{1,6})$")
+MAX_LEVEL = 6
+"""Lowest level of a heading by its size."""
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _BULLET = re.compile(r"[•◦▪‣●○■–—-] ")
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
 _HYPHENATED_END = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")
@@ -55,38 +65,57 @@ class OutlineEntry(NamedTuple):
     """Page number, from 1."""
 
 
-def build_blocks(pages: Sequence[str], outline: Sequence[OutlineEntry]) -> list[Block]:
+def build_blocks(
+    pages: Sequence[Sequence[PageLine]], outline: Sequence[OutlineEntry]
+) -> list[Block]:
     """Builds the blocks of a document.
 
     Args:
-        pages: the text of each page, lines separated by line feeds.
+        pages: the lines of each page, in the order of the text.
         outline: the file's outline; empty if it has none.
     """
-    lines = _strip_running_heads(
-        [[line.strip() for line in page.translate(_LIGATURES).split("\n")] for page in pages]
+    pages = strip_running_heads(
+        [
+            [line._replace(text=line.text.translate(_LIGATURES).strip()) for line in page]
+            for page in pages
+        ]
     )
-    words = {word.casefold() for page in lines for line in page for word in _WORD.findall(line)}
+    pages = [[line for line in page if not _CONTENTS_LINE.search(line.text)] for page in pages]
+    words = {
+        word.casefold() for page in pages for line in page for word in _WORD.findall(line.text)
+    }
+    levels = {} if outline else _find_heading_sizes(pages)
     headings = NumberedHeadings()
     blocks: list[Block] = []
-    for number, page in enumerate(lines, 1):
+    for number, page in enumerate(pages, 1):
+        texts = [line.text for line in page]
         page_entries = [entry for entry in outline if entry.page == number]
-        entries_by_line = _locate_entries(page, page_entries) if outline else {}
-        width = max(map(len, page), default=0)
+        entries_by_line = _locate_entries(texts, page_entries) if outline else {}
+        width = max(map(len, texts), default=0)
         paragraph: list[str] = []
         lines_to_skip = 0
         # The empty line at the end closes the last paragraph of the page.
-        for line_index, line in enumerate([*page, ""]):
+        for line_index, line in enumerate([*texts, ""]):
             entries = entries_by_line.get(line_index, ())
-            heading = None if outline else headings.detect_heading(line, number)
-            if entries or heading or not line or _BULLET.match(line):
+            heading = None
+            length = 0
+            if levels and line and not lines_to_skip:
+                length = _count_heading_lines(page, line_index, levels)
+            elif not outline and not levels:
+                heading = headings.detect_heading(line, number)
+            if entries or heading or length or not line or _BULLET.match(line):
                 blocks += make_paragraph(_join_lines(paragraph, words), number)
                 paragraph = []
-            for entry, length in entries:
+            if length:
+                text = _join_lines(texts[line_index : line_index + length], words)
+                blocks += make_heading(levels[page[line_index].size], text, number)
+                lines_to_skip = length
+            for entry, entry_length in entries:
                 # Prefer the page's text if it has the section number: outlines often omit it.
-                page_text = " ".join(page[line_index : line_index + length])
+                page_text = " ".join(texts[line_index : line_index + entry_length])
                 text = page_text if parse_heading(page_text) else entry.title
                 blocks += make_heading(entry.level, text, number)
-                lines_to_skip = max(lines_to_skip, length)
+                lines_to_skip = max(lines_to_skip, entry_length)
             if lines_to_skip:
                 lines_to_skip -= 1
             elif heading:
@@ -97,6 +126,50 @@ def build_blocks(pages: Sequence[str], outline: Sequence[OutlineEntry]) -> list[
                     blocks += make_paragraph(_join_lines(paragraph, words), number)
                     paragraph = []
     return blocks
+
+
+def _find_heading_sizes(pages: Sequence[Sequence[PageLine]]) -> dict[float, int]:
+    """Returns size → level of the sizes in which headings are set; empty if there are too few."""
+    characters: Counter[float] = Counter()
+    for page in pages:
+        for line in page:
+            characters[line.size] += len(line.text)
+    if not characters:
+        return {}
+    text_size = max(characters, key=lambda size: (characters[size], size))
+    lines: Counter[float] = Counter()
+    for page in pages:
+        for line in page:
+            if (
+                text_size
+                and line.size >= MIN_HEADING_RATIO * text_size
+                and len(line.text) <= MAX_HEADING_LINE_LENGTH
+                and _LETTERS.search(line.text)
+            ):
+                lines[line.size] += 1
+    if lines.total() < MIN_SIZED_HEADINGS:
+        return {}
+    return {
+        size: min(level, MAX_LEVEL) for level, size in enumerate(sorted(lines, reverse=True), 1)
+    }
+
+
+def _count_heading_lines(page: Sequence[PageLine], start: int, levels: Mapping[float, int]) -> int:
+    """Returns the number of lines of the heading that begins at a line; 0 if none begins there."""
+    length = 0
+    for line in page[start:]:
+        previous = page[start + length - 1] if length else line
+        if (
+            line.size not in levels
+            or line.size != page[start].size
+            or len(line.text) > MAX_HEADING_LINE_LENGTH
+            or abs(previous.y - line.y) > MAX_LINE_DISTANCE * line.size
+            or (length and parse_heading(line.text) is not None)
+        ):
+            break
+        length += 1
+    has_letters = any(_LETTERS.search(line.text) for line in page[start : start + length])
+    return length if has_letters else 0
 
 
 def _locate_entries(
@@ -130,39 +203,6 @@ def _normalise_title(text: str) -> str:
     text = text[:1000]  # limits the work on hostile files
     label = parse_heading(text)
     return normalise_phrase(label.title if label and label.title else text)
-
-
-def _strip_running_heads(pages: Sequence[list[str]]) -> list[list[str]]:
-    """Returns the lines of each page without page numbers and running heads."""
-    edges = [
-        (nonempty_lines[0], nonempty_lines[-1])
-        if (nonempty_lines := [line for line in page if line])
-        else ("", "")
-        for page in pages
-    ]
-    heads = Counter(_DIGITS.sub("#", head) for head, _ in edges)
-    feet = Counter(_DIGITS.sub("#", foot) for _, foot in edges)
-    min_count = max(MIN_PAGES_FOR_RUNNING_HEADS, len(pages)) / 2
-
-    def is_running(line: str, counts: Counter[str]) -> bool:
-        return bool(_PAGE_NUMBER.fullmatch(line)) or (
-            len(pages) >= MIN_PAGES_FOR_RUNNING_HEADS
-            and counts[_DIGITS.sub("#", line)] >= min_count
-        )
-
-    stripped_pages = []
-    for page, (head, foot) in zip(pages, edges, strict=True):
-        lines = list(page)
-        # A page's only line (head equals foot) is always kept: it is more likely text.
-        if head and head != foot and is_running(head, heads):
-            lines.remove(head)
-        if foot and head != foot and is_running(foot, feet):
-            # `remove` removes the first occurrence, so reverse the lines to remove the last.
-            lines.reverse()
-            lines.remove(foot)
-            lines.reverse()
-        stripped_pages.append(lines)
-    return stripped_pages
 
 
 def _join_lines(lines: Sequence[str], words: set[str]) -> str:

@@ -1,144 +1,112 @@
-"""Reads PDF with pypdf: the text stored in the file; no text recognition (OCR) of images."""
+"""Reads PDF with PDFium: the text stored in the file; no text recognition (OCR) of images."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
 
 from kg.base.errors import DocumentError
-from kg.base.log_capture import capture_logs
 from kg.text.documents.document import DocumentContent
 from kg.text.documents.pages import OutlineEntry, build_blocks
-
-if TYPE_CHECKING:
-    from pypdf import PdfReader
+from kg.text.documents.running_heads import PageLine
 
 MAX_PAGES = 5_000
 """Maximum number of pages."""
-MAX_STREAM_BYTES = 16_000_000
-"""Maximum decompressed size of a stream in bytes; limits decompression bombs."""
-MAX_PAGE_FORMS = 1_000
-"""Maximum number of reused content objects (form XObjects) per page."""
-MAX_OUTLINE_ENTRIES = 10_000
-"""Maximum number of outline entries."""
+MAX_PAGE_CHARACTERS = 1_000_000
+"""Maximum number of characters of a page."""
 MAX_CHARACTERS = 50_000_000
 """Maximum number of characters over all pages."""
+MAX_OUTLINE_ENTRIES = 10_000
+"""Maximum number of outline entries."""
+MAX_SECONDS = 300
+"""Maximum time for a file."""
+MAX_MEMORY = 2 * 1024**3
+"""Maximum memory of the process that reads a file, in bytes."""
 
-_MAX_LOG_NOTES = 5
-"""Maximum number of pypdf's log messages that become notes of the document."""
+_PROCESS = Path(__file__).with_name("pdf_process.py")
+
+
+class _Reply(msgspec.Struct):
+    """What ``pdf_process`` writes."""
+
+    error: str = ""
+    pages: list[list[tuple[str, float, float]]] = []
+    outline: list[tuple[int, str, int]] = []
 
 
 def read_pdf(data: bytes, where: str) -> DocumentContent:
     """Reads a PDF file; ``kg.text.documents.pages`` describes how headings are found.
 
+    PDFium runs in a process of its own, with limits on time and memory.
+
     Raises:
         DocumentError: the file is damaged, encrypted or larger than the limits, or contains no text
             (for example a scan without text recognition).
     """
-    from pypdf import PdfReader, apply_configuration
-
-    limits = apply_configuration(
-        zlib_maximum_output_length=MAX_STREAM_BYTES,
-        lzw_maximum_output_length=MAX_STREAM_BYTES,
-        run_length_maximum_output_length=MAX_STREAM_BYTES,
-        array_based_stream_maximum_output_length=MAX_STREAM_BYTES,
-        outline_maximum_entries=MAX_OUTLINE_ENTRIES,
-        xform_maximum_invocations_per_extraction=MAX_PAGE_FORMS,
-        jbig2dec_binary=None,  # do not run another program on an untrusted file
-    )
-    with capture_logs("pypdf") as log_messages, limits:
-        with _convert_errors("the file", where):
-            reader = PdfReader(io.BytesIO(data))
-            _decrypt_file(reader, where)
-            page_count = len(reader.pages)
-        if page_count > MAX_PAGES:
-            raise _make_size_error(
-                f"it has {page_count:,} pages; at most {MAX_PAGES:,} are read", where
-            )
-        pages = list(_iter_page_texts(reader, where))
-        with _convert_errors("the outline", where):
-            outline = list(_iter_outline_entries(reader, reader.outline, 1))
-    empty_pages = [number for number, text in enumerate(pages, 1) if not text.strip()]
-    if len(empty_pages) == page_count:
-        raise DocumentError(
-            f"the PDF contains no text (pages: {page_count:,})",
-            where=where,
-            hint="If it is a scan, run text recognition (OCR) on it first.",
-        )
-    notes = list(dict.fromkeys(log_messages))[:_MAX_LOG_NOTES]
-    if empty_pages:
-        page_list = ", ".join(map(str, empty_pages[:10])) + (" …" if len(empty_pages) > 10 else "")
-        notes.insert(
-            0, f"{len(empty_pages):,} of {page_count:,} pages contain no text: {page_list}"
-        )
-    return DocumentContent(build_blocks(pages, outline), notes=tuple(notes))
-
-
-@contextlib.contextmanager
-def _convert_errors(part: str, where: str) -> Iterator[None]:
-    """Converts exceptions of pypdf to a ``DocumentError`` that names the part of the file."""
-    from pypdf.errors import LimitReachedError
-
-    try:
-        yield
-    except DocumentError:
-        raise
-    except LimitReachedError as error:
-        raise _make_size_error(f"{part}: {error}", where) from error
-    except Exception as error:  # according to pypdf, broken files may raise any exception
-        raise DocumentError(
-            f"the PDF is damaged: {part} cannot be read ({type(error).__name__}: {error})",
-            where=where,
-            hint="Print it to a new PDF, or convert it to text.",
-        ) from error
-
-
-def _iter_page_texts(reader: PdfReader, where: str) -> Iterator[str]:
-    """Yields the text of each page."""
-    characters = 0
-    for index in range(len(reader.pages)):
-        with _convert_errors(f"page {index + 1}", where):
-            text = reader.pages[index].extract_text()
-        characters += len(text)
-        if characters > MAX_CHARACTERS:
-            raise _make_size_error(f"more than {MAX_CHARACTERS:,} characters", where)
-        yield text
-
-
-def _decrypt_file(reader: PdfReader, where: str) -> None:
-    """Decrypts a file that is encrypted with an empty password, as viewers do.
-
-    Raises:
-        DocumentError: the file needs a password, or uses a cipher that pypdf does not support.
-    """
-    from pypdf.errors import DependencyError
-
-    if not reader.is_encrypted:
-        return
-    try:
-        is_decrypted = bool(reader.decrypt(""))
-    except (DependencyError, NotImplementedError):
-        is_decrypted = False
-    if not is_decrypted:
+    reply = _extract_pages(data, where)
+    kind, _, detail = reply.error.partition(": ")
+    if kind == "large":
+        raise _make_size_error(detail, where)
+    if kind == "encrypted":
         raise DocumentError(
             "the PDF is encrypted", where=where, hint="Save it without a password first."
         )
+    if reply.error:
+        raise _make_damage_error(detail, where)
+    pages = [[PageLine(*line) for line in page] for page in reply.pages]
+    empty_pages = [
+        number
+        for number, page in enumerate(pages, 1)
+        if not any(line.text.strip() for line in page)
+    ]
+    if len(empty_pages) == len(pages):
+        raise DocumentError(
+            f"the PDF contains no text (pages: {len(pages):,})",
+            where=where,
+            hint="If it is a scan, run text recognition (OCR) on it first.",
+        )
+    notes = []
+    if empty_pages:
+        page_list = ", ".join(map(str, empty_pages[:10])) + (" …" if len(empty_pages) > 10 else "")
+        notes.append(f"{len(empty_pages):,} of {len(pages):,} pages contain no text: {page_list}")
+    outline = [OutlineEntry(*entry) for entry in reply.outline]
+    return DocumentContent(build_blocks(pages, outline), notes=tuple(notes))
 
 
-def _iter_outline_entries(
-    reader: PdfReader, outline: Sequence[Any], level: int
-) -> Iterator[OutlineEntry]:
-    """Yields the outline's entries in order, without those that point to no page.
+def _extract_pages(data: bytes, where: str) -> _Reply:
+    parameters = {
+        "pages": MAX_PAGES,
+        "page_characters": MAX_PAGE_CHARACTERS,
+        "characters": MAX_CHARACTERS,
+        "entries": MAX_OUTLINE_ENTRIES,
+        "bytes": MAX_MEMORY,
+    }
+    command = [sys.executable, str(_PROCESS), msgspec.json.encode(parameters).decode()]
+    try:
+        # The command has no part of the file, which is read from standard input.
+        process = subprocess.run(  # noqa: S603
+            command, input=data, capture_output=True, timeout=MAX_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _make_size_error(f"it takes more than {MAX_SECONDS} seconds", where) from error
+    if process.returncode == -signal.SIGABRT:  # how PDFium stops when memory is exhausted
+        raise _make_size_error(f"it needs more than {MAX_MEMORY // 1024**2:,} MiB", where)
+    if process.returncode:
+        message = process.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
+        raise _make_damage_error(message or f"PDFium stopped ({process.returncode})", where)
+    return msgspec.json.decode(process.stdout, type=_Reply)
 
-    pypdf limits their number and depth.
-    """
-    for entry in outline:
-        if isinstance(entry, list):
-            yield from _iter_outline_entries(reader, entry, level + 1)
-        elif (page := reader.get_destination_page_number(entry)) is not None and page >= 0:
-            yield OutlineEntry(level, str(entry.title or ""), page + 1)
+
+def _make_damage_error(problem: str, where: str) -> DocumentError:
+    return DocumentError(
+        f"the PDF is damaged: {problem}",
+        where=where,
+        hint="Print it to a new PDF, or convert it to text.",
+    )
 
 
 def _make_size_error(what: str, where: str) -> DocumentError:

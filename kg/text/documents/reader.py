@@ -2,42 +2,80 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from kg.base.errors import DocumentError, MissingFileError
 from kg.base.files import require_file
-from kg.text.documents.document import Document, DocumentContent, clean_filename, make_document_name
+from kg.text.documents.asciidoc import read_asciidoc
+from kg.text.documents.document import Document, DocumentContent
+from kg.text.documents.docx import read_docx
 from kg.text.documents.html_reader import read_html
-from kg.text.documents.markdown import read_markdown
+from kg.text.documents.language import detect_language
+from kg.text.documents.markdown import read_markdown, read_mdx
+from kg.text.documents.names import SourceFile, make_document_name
+from kg.text.documents.notebook import read_notebook
 from kg.text.documents.pdf import read_pdf
 from kg.text.documents.plain_text import read_plain_text
 from kg.words.normaliser import split_words
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Maximum size of a text file: some 3,000 pages."""
-MAX_PDF_BYTES = 128 * 1024 * 1024
-"""Maximum size of a PDF file: most of it may be images."""
+MAX_BINARY_BYTES = 128 * 1024 * 1024
+"""Maximum size of a file that may contain images: PDF, Word and notebooks."""
+
+# The start of a directive or target, which plain text does not have.
+_RST_MARKUP = re.compile(rb"^\.\. (?:[\w:.+-]+::|_[^:\n]+:)[ \t\r]*$", re.MULTILINE)
+
+
+def _read_restructured_text(data: bytes, where: str) -> DocumentContent:
+    # Imported here, because docutils takes longer to import than all other readers.
+    from kg.text.documents.restructured_text import read_restructured_text
+
+    return read_restructured_text(data, where)
+
+
+def _read_text(data: bytes, where: str) -> DocumentContent:
+    """Reads a text file, which may be reStructuredText, as in the documentation of Django."""
+    is_markup = _RST_MARKUP.search(data) is not None
+    return (_read_restructured_text if is_markup else read_plain_text)(data, where)
+
 
 _READERS: dict[str, Callable[[bytes, str], DocumentContent]] = {
     ".md": read_markdown,
     ".markdown": read_markdown,
-    ".txt": read_plain_text,
-    ".text": read_plain_text,
+    ".txt": _read_text,
+    ".text": _read_text,
     ".html": read_html,
     ".htm": read_html,
     ".xhtml": read_html,
     ".pdf": read_pdf,
+    ".rst": _read_restructured_text,
+    ".qmd": read_markdown,
+    ".mdx": read_mdx,
+    ".ipynb": read_notebook,
+    ".docx": read_docx,
+    ".adoc": read_asciidoc,
+    ".asciidoc": read_asciidoc,
 }
 SUFFIXES = tuple(_READERS)
 """Supported file extensions, in lower case."""
 
 
-def read_document(path: Path | str) -> Document:
+_WITH_IMAGES = (read_pdf, read_docx, read_notebook)
+
+
+def read_document(path: Path | str, root: Path | None = None) -> Document:
     """Reads a document.
+
+    Args:
+        path: the file.
+        root: the folder that its name and filename are relative to; by default that of the file.
 
     Raises:
         MissingFileError: the file does not exist or cannot be read.
+        MissingExtraError: a library of the extra ``docs`` is not installed.
         DocumentError: its extension is not in ``SUFFIXES``, it is larger than the limits, it cannot
             be decoded, or it contains no word.
     """
@@ -51,7 +89,8 @@ def read_document(path: Path | str) -> Document:
             hint=f"Supported are {', '.join(SUFFIXES)}, and prepared chunks as .jsonl.",
         )
     content = read_format(
-        _read_bytes(path, MAX_PDF_BYTES if read_format is read_pdf else MAX_TEXT_BYTES), where
+        _read_bytes(path, MAX_BINARY_BYTES if read_format in _WITH_IMAGES else MAX_TEXT_BYTES),
+        where,
     )
     if not any(split_words(block.text) for block in content.blocks):
         raise DocumentError(
@@ -59,11 +98,13 @@ def read_document(path: Path | str) -> Document:
             where=where,
             hint="Leave it out, or check that it is the right file.",
         )
+    source = SourceFile(path, root)
     return Document(
-        name=make_document_name(path),
-        filename=clean_filename(path),
+        name=make_document_name(source.relative_path),
+        filename=source.filename,
         blocks=tuple(content.blocks),
-        language=content.language,
+        # Generators declare their default language for pages in any other.
+        language=detect_language(block.text for block in content.blocks) or content.language,
         notes=content.notes,
     )
 

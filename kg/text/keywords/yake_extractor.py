@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from kg.base.log_capture import capture_logs
 from kg.text.chunks import Chunk
+from kg.text.keywords.fragments import FILE_OF_LANGUAGE
 from kg.text.keywords.protocol import ChunkKeywords
 from kg.words.normaliser import FUNCTION_WORDS, normalise_phrase, repair_text, split_words
 
@@ -101,7 +102,7 @@ def _rank_keywords(chunk: Chunk, max_keywords: int) -> list[str]:
     text = " . ".join(repair_text(piece) for piece in _SENTENCE_BOUNDARY.split(chunk.text))
     terms = _TermPlaceholders()
     library = KeywordExtractor(
-        lan=language if language.isalpha() else DEFAULT_LANGUAGE,
+        lan=FILE_OF_LANGUAGE.get(language, language if language.isalpha() else DEFAULT_LANGUAGE),
         n=MAX_KEYWORD_WORDS,
         dedup_lim=DEDUP_LIMIT,
         dedup_func="seqm",

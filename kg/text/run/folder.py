@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +12,8 @@ import msgspec
 
 from kg.base.errors import EmbedderMismatchError, MissingFileError, RunFolderError
 from kg.base.files import iter_decoded_lines, sha256_bytes
+from kg.embedding.factory import open_embedder
+from kg.embedding.lexical import NAME as LEXICAL
 from kg.text.concepts.concept_graph import ConceptGraph
 from kg.text.concepts.graph_file import decode_graph
 from kg.text.keywords.protocol import ChunkKeywords
@@ -96,25 +99,34 @@ class Run:
 
     @cached_property
     def canonical_embeddings(self) -> npt.NDArray[np.float32]:
-        """Embeddings of ``canonical_keywords``: shape (keywords, dimensions), rows of length 1."""
+        """Embeddings of ``canonical_keywords``: shape (keywords, dimensions), rows of length 1.
+
+        Those of a model are read; those of the lexical embedder are quicker to compute again.
+        """
         import numpy as np
+
+        from kg.embedding.embedder import normalise_rows
 
         row_count = len(self.canonical_keywords)
         if not row_count:
             return np.zeros((0, 1), dtype=np.float32)
+        if not self._has_embeddings:
+            return normalise_rows(open_embedder(LEXICAL).encode(self.canonical_keywords))
         try:
             embeddings = np.load(
                 io.BytesIO(self._read_verified(layout.EMBEDDINGS)), allow_pickle=False
             )
         except (ValueError, OSError, EOFError, MemoryError) as error:
             raise self._make_damage_error(layout.EMBEDDINGS, f"not an array: {error}") from error
-        if embeddings.dtype != np.float32 or embeddings.ndim != 2 or len(embeddings) != row_count:
+        if embeddings.dtype != np.int8 or embeddings.ndim != 2 or len(embeddings) != row_count:
             raise self._make_damage_error(
-                layout.EMBEDDINGS, f"not {row_count} rows of 32-bit numbers"
+                layout.EMBEDDINGS, f"not {row_count} rows of 8-bit integers"
             )
-        if not np.isfinite(embeddings).all():
-            raise self._make_damage_error(layout.EMBEDDINGS, "some numbers are not finite")
-        return np.asarray(embeddings)
+        return normalise_rows(embeddings.astype(np.float32))
+
+    @property
+    def _has_embeddings(self) -> bool:
+        return layout.EMBEDDINGS in self.metadata.files or self.embedder_name != LEXICAL
 
     @cached_property
     def concepts(self) -> ConceptGraph:
@@ -180,7 +192,6 @@ class Run:
         canonical, table = self.config.canonical, self.table
         if canonical is None or table is None:
             return None
-        from kg.embedding.factory import open_embedder
         from kg.text.canonical.lookup import CanonicalLookup
 
         if embedder is None:
@@ -191,7 +202,8 @@ class Run:
             embedder,
             self.concepts.nodes,
             fallback_threshold=canonical.fallback_threshold,
-            vectors=self.canonical_embeddings,
+            # Without stored embeddings, the lookup computes them when it first needs them.
+            vectors=self.canonical_embeddings if self._has_embeddings else None,
         )
 
     def _decode_file(self, name: str, kind: type[Decoded]) -> Decoded:
@@ -212,7 +224,17 @@ class Run:
         data = _read_file(self.folder / name, layout.MAX_FILE_BYTES)
         if sha256_bytes(data) != checksum.sha256:
             raise self._make_damage_error(name, "the file's hash differs from the metadata")
-        return data
+        return self._decompress(name, data) if name.endswith(".gz") else data
+
+    def _decompress(self, name: str, data: bytes) -> bytes:
+        decompressor = zlib.decompressobj(wbits=31)  # 31: the format of gzip
+        try:
+            content = decompressor.decompress(data, layout.MAX_FILE_BYTES)
+        except zlib.error as error:
+            raise self._make_damage_error(name, f"it cannot be unpacked: {error}") from error
+        if not decompressor.eof:
+            raise self._make_damage_error(name, "it is cut off, or too large when unpacked")
+        return content
 
     def _make_damage_error(self, name: str, problem: str) -> RunFolderError:
         return RunFolderError(

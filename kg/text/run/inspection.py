@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, median
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from kg.text.run.folder import Run
     from kg.text.sections.tree import SectionTree
 
+MAX_HEADING_LENGTH = 300
+"""Maximum number of characters of a heading that are searched for concepts."""
+PROBLEM_COUNTS = (
+    "documents_skipped",
+    "files_not_read",
+    "keywords_invented",
+    "chunks_without_reply",
+    "groups_without_verdict",
+)
+"""Counts of a run that are shown only if they are not 0."""
 MAX_SHOWN_ROWS = 15
 """Maximum number of rows of each list that ``RunReport.render_text`` shows."""
 MAX_CONCEPTS = 1000
@@ -80,7 +91,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     merged: int
     """Number of normal forms that were merged into another."""
     concepts: tuple[ConceptCount, ...]
-    """Sorted by number of chunks, largest first."""
+    """The main concepts first: many chunks, and many headings that name them."""
     sections: tuple[DocumentSections, ...] | None
     """None if there is no section tree."""
 
@@ -110,7 +121,12 @@ def inspect_run(run: Run) -> RunReport:
         components=len(sizes),
         largest_component=sizes[0] if sizes else 0,
         merged=sum(len(forms) for _, forms in graph.nodes(data="forms")),
-        concepts=tuple(_list_concepts(run.concepts)),
+        concepts=tuple(
+            _list_concepts(
+                run.concepts,
+                (str(h) for chunk in run.chunks for h in chunk.metadata.get("section_path", ())),
+            )
+        ),
         sections=None if run.sections is None else tuple(_summarise_sections(run.sections)),
     )
 
@@ -129,9 +145,30 @@ def _count_degree_bands(degrees: Iterable[int]) -> Iterator[DegreeBand]:
         yield DegreeBand(lower, max(0, (1 << bits) - 1), counts[bits])
 
 
-def _list_concepts(concepts: ConceptGraph) -> Iterator[ConceptCount]:
+def _count_headings(concepts: ConceptGraph, headings: Iterable[str]) -> Counter[str]:
+    """Returns concept → number of different headings that name it."""
+    return Counter(
+        node
+        for heading in sorted(set(headings))
+        for node in concepts.match_concepts(heading[:MAX_HEADING_LENGTH])
+    )
+
+
+def _list_concepts(concepts: ConceptGraph, headings: Iterable[str]) -> Iterator[ConceptCount]:
+    """Yields the main concepts: those in many chunks, and more so if headings name them.
+
+    The order is that of chunks · log2(2 + headings): what a text treats is in its headings, while
+    words such as "example" or "default" are only in its chunks.
+    """
     graph = concepts.graph
-    ranked = sorted(graph, key=lambda node: (-len(graph.nodes[node]["chunk_ids"]), node))
+    weights = _count_headings(concepts, headings)
+    ranked = sorted(
+        graph,
+        key=lambda node: (
+            -len(graph.nodes[node]["chunk_ids"]) * math.log2(2 + weights[node]),
+            node,
+        ),
+    )
     for node in ranked[:MAX_CONCEPTS]:
         data = graph.nodes[node]
         yield ConceptCount(
@@ -178,7 +215,7 @@ def _render_lines(report: RunReport) -> Iterator[str]:
         f"{report.components:,} components, the largest with {report.largest_component:,}"
     )
     yield f"degree      {_describe_summary(report.degree)}"
-    for problem in ("keywords_invented", "chunks_without_reply", "groups_without_verdict"):
+    for problem in PROBLEM_COUNTS:
         if counts.get(problem):
             yield f"problems    {problem.replace('_', ' ')}: {counts[problem]:,}"
     yield ""
@@ -189,7 +226,7 @@ def _render_lines(report: RunReport) -> Iterator[str]:
         bar = "█" * round(40 * band.concepts / largest_band)
         yield f"{degrees:>13} {band.concepts:>9,}  {bar}".rstrip()
     yield ""
-    yield f"CONCEPTS WITH MOST CHUNKS ({len(report.concepts):,})"
+    yield f"MAIN CONCEPTS ({len(report.concepts):,})"
     yield f"{'chunks':>8} {'degree':>8}"
     for row in report.concepts[:MAX_SHOWN_ROWS]:
         aliases = f"  ({_join_names(row.aliases)})" if row.aliases else ""

@@ -6,16 +6,16 @@ from typing import Any, Literal
 
 import msgspec
 
-SCHEMA = "epoche.run/1"
+SCHEMA = "epoche.run/2"
 
 CONFIG = "config.json"
 CHUNKS = "chunks.jsonl"
 KEYWORDS = "keywords.jsonl"
-TABLE = "synonym_table.json"
+TABLE = "synonym_table.json.gz"
 CANONICAL = "canonical_keywords.json"
 EMBEDDINGS = "canonical_embeddings.npy"
-GRAPH = "graph.json"
-SECTIONS = "section_tree.json"
+GRAPH = "graph.json.gz"
+SECTIONS = "section_tree.json.gz"
 METADATA = "run_metadata.json"
 FILES = (CONFIG, CHUNKS, KEYWORDS, TABLE, CANONICAL, EMBEDDINGS, GRAPH, SECTIONS, METADATA)
 """All file names of a run; ``METADATA`` lists the other files and is written last."""
@@ -25,7 +25,8 @@ KEYWORD_CACHE = "keyword_cache.jsonl"
 """The file next to the runs that caches keywords between builds."""
 
 MAX_FILE_BYTES = 4 * 1024**3
-"""Maximum size of a file of a run; larger ones are refused, even if the metadata list them."""
+"""Maximum size of a file of a run, also after unpacking; larger ones are refused, even if the
+metadata list them."""
 MAX_RECORD_BYTES = 64 * 1024**2
 """Maximum size of the config and metadata files."""
 
@@ -53,7 +54,7 @@ class CanonicalConfig(msgspec.Struct, frozen=True, kw_only=True):
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a run: everything that affects its content except the documents."""
 
-    schema: Literal["epoche.run/1"] = "epoche.run/1"
+    schema: Literal["epoche.run/2"] = "epoche.run/2"
     chunk_size: int
     """In characters. Documents are cut into chunks of this size; chunks given as input are not."""
     overlap: int
@@ -67,10 +68,13 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceDocument(msgspec.Struct, frozen=True):
-    """A file that chunks were read from. Its folder is not recorded, so that runs can be moved."""
+    """A file that chunks were read from."""
 
     filename: str
+    """The path below the folder that was built, so that runs can be moved."""
     sha256: str
+    name: str = ""
+    """The document's name, with which the ids of its chunks begin; of chunk files not used."""
 
 
 class FileChecksum(msgspec.Struct, frozen=True):
@@ -86,7 +90,7 @@ class RunMetadata(msgspec.Struct, frozen=True, kw_only=True):
     It contains no times, so that the same documents and settings give the same bytes.
     """
 
-    schema: Literal["epoche.run/1"] = "epoche.run/1"
+    schema: Literal["epoche.run/2"] = "epoche.run/2"
     versions: dict[str, str]
     documents: tuple[SourceDocument, ...]
     counts: dict[str, int]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kg.base.console import StageCallback
+from kg.base.console import StageCallback, print_warning
 from kg.base.errors import DuplicateIdError, ModelCallError, SettingError, StrictModelError
+from kg.text.documents.names import SourceFile
 from kg.text.keywords.protocol import ChunkKeywords, KeywordExtractor
 from kg.text.run.folder import Run, open_run
 from kg.text.run.layout import CanonicalConfig, ModelIdentity, RunConfig
@@ -28,12 +29,17 @@ if TYPE_CHECKING:
     from kg.text.canonical.verifier import SynonymVerifier
     from kg.text.chunks import Chunk
 
+MAX_NAMED_FILES = 20
+"""Maximum number of skipped files that warnings name; the others are counted."""
+
 
 class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The documents and settings of a build."""
 
-    documents: tuple[Path, ...]
+    documents: tuple[SourceFile | Path, ...]
     """Documents and chunk files, in the order of their chunks; see ``find_source_files``."""
+    files_not_read: int = 0
+    """Number of files in the folders of the documents that no reader knows."""
     out: Path
     """The folder to write the run to."""
     chunk_size: int = 2000
@@ -44,7 +50,7 @@ class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_group_size: int = 30
     fallback_threshold: float = 0.85
     index_candidates: bool = True
-    """Whether acronyms and their possible expansions, and other spellings, are compared too."""
+    """Whether other spellings and spacings of keywords are compared too."""
     min_cooccurrence: int = 1
     drop_isolates: bool = False
     sections: bool = True
@@ -78,6 +84,7 @@ def build_run(
             keyword cache are kept.
     """
     from kg.text.concepts.linker import link_concepts
+    from kg.text.keywords.fragments import drop_fragments
     from kg.text.sections.builder import build_section_tree
 
     check_run_folder(plan.out)
@@ -85,18 +92,22 @@ def build_run(
     existing_run = open_run(plan.out, embedder) if plan.extend else None
     if existing_run is not None:
         _require_same_settings(existing_run, config)
-    chunks, documents = read_sources(
+    chunks, documents, skipped = read_sources(
         plan.documents,
         plan.chunk_size,
         plan.overlap,
         lambda done: on_stage("documents", done, len(plan.documents)),
     )
+    for line in skipped[:MAX_NAMED_FILES]:
+        print_warning(f"skipped: {line}")
+    if len(skipped) > MAX_NAMED_FILES:
+        print_warning(f"skipped: {len(skipped) - MAX_NAMED_FILES:,} more files")
     if existing_run is not None:
         chunks, documents = (
             _append_chunks(existing_run, chunks),
             [*existing_run.metadata.documents, *documents],
         )
-    keywords = _extract_keywords(plan, chunks, extractor, on_stage)
+    keywords = drop_fragments(chunks, _extract_keywords(plan, chunks, extractor, on_stage))
     if plan.strict and extractor.failed:
         raise _make_strict_error(
             extractor.failed, "chunks got no usable reply from the keyword model"
@@ -112,7 +123,7 @@ def build_run(
     if plan.canonical:
         if verifier is None or embedder is None:
             raise ValueError("canonical forms need a verifier and an embedder")
-        table = _build_table(plan, keywords, verifier, embedder, on_stage)
+        table = _build_table(plan, chunks, keywords, verifier, embedder, on_stage)
         if plan.strict and verifier.failed:
             raise _make_strict_error(verifier.failed, "groups got no usable verdict from the model")
     on_stage("concept graph", 0, 0)
@@ -131,6 +142,8 @@ def build_run(
         concepts=concepts,
         sections=sections,
         counts={
+            "documents_skipped": len(skipped),
+            "files_not_read": plan.files_not_read,
             "keywords_invented": sum(row.invented for row in keywords),
             "chunks_without_reply": extractor.failed,
             "groups_without_verdict": verifier.failed if verifier is not None else 0,
@@ -179,12 +192,14 @@ def _extract_keywords(
 
 def _build_table(
     plan: BuildPlan,
+    chunks: Sequence[Chunk],
     keywords: Sequence[ChunkKeywords],
     verifier: SynonymVerifier,
     embedder: Embedder,
     on_stage: StageCallback,
 ) -> CanonicalTable:
     from kg.text.canonical.canonicalisation import canonicalise_keywords
+    from kg.text.canonical.definitions import find_definitions
 
     on_stage("canonical forms", 0, 0)
     frequencies = Counter(keyword for row in keywords for keyword in row.keywords)
@@ -195,6 +210,7 @@ def _build_table(
         threshold=plan.threshold,
         max_group_size=plan.max_group_size,
         index_candidates=plan.index_candidates,
+        definitions=find_definitions(chunk.text for chunk in chunks),
         on_progress=lambda done, total: on_stage("canonical forms", done, total),
     )
 

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kg.base.console import print_warning
-from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
+from kg.base.errors import (
+    DocumentError,
+    DuplicateIdError,
+    MissingExtraError,
+    MissingFileError,
+    RecordError,
+)
 from kg.base.files import require_file, sha256_file
+from kg.base.plain_text import clean_text
+from kg.text.documents.names import SourceFile, assign_document_names
+from kg.text.documents.reader import read_document
 from kg.text.run import layout
 from kg.text.run.layout import SourceDocument
 
@@ -17,11 +28,13 @@ if TYPE_CHECKING:
     from kg.text.chunks import Chunk
 
 CHUNKS_SUFFIX = ".jsonl"
+NO_SUFFIX = "no extension"
+"""How files without an extension are counted."""
 MAX_FILES = 100_000
 """Maximum number of files below one folder; with more, it is probably the wrong folder."""
 
 
-def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> list[Path]:
+def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> list[SourceFile]:
     """Returns the given files, and the documents and chunk files in the given folders.
 
     Folders are walked in sorted order. Hidden files, links to folders and the outputs of earlier
@@ -36,10 +49,10 @@ def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> l
         DocumentError: a folder contains no document, or too many files.
     """
     accepted_suffixes = (*suffixes, CHUNKS_SUFFIX)
-    files: dict[Path, None] = {}
+    files: dict[Path, SourceFile] = {}
     for path in map(Path, paths):
         if not path.is_dir():
-            files[require_file(path, "the document")] = None
+            files[path] = SourceFile(require_file(path, "the document"))
             continue
         folder_files = [
             file for file in _walk_folder(path) if file.suffix.lower() in accepted_suffixes
@@ -50,17 +63,43 @@ def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> l
                 where=str(path),
                 hint=f"Documents have one of these extensions: {', '.join(accepted_suffixes)}.",
             )
-        files.update(dict.fromkeys(folder_files))
-    return list(files)
+        for file in folder_files:
+            files.setdefault(file, SourceFile(file, path))
+    return list(files.values())
+
+
+def count_unread_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> dict[str, int]:
+    """Counts, by extension, the files in folders that have no reader; the commonest first."""
+    accepted_suffixes = (*suffixes, CHUNKS_SUFFIX)
+    counts = Counter(
+        clean_text(suffix) or NO_SUFFIX
+        for path in map(Path, paths)
+        if path.is_dir()
+        for file in _walk_folder(path)
+        if (suffix := file.suffix.lower()) not in accepted_suffixes
+    )
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+class SourceText(NamedTuple):
+    """What was read from the sources."""
+
+    chunks: list[Chunk]
+    documents: list[SourceDocument]
+    skipped: list[str]
+    """Files in folders that could not be read, each with the reason."""
 
 
 def read_sources(
-    files: Sequence[Path], size: int, overlap: int, on_progress: Callable[[int], None]
-) -> tuple[list[Chunk], list[SourceDocument]]:
+    files: Sequence[SourceFile | Path], size: int, overlap: int, on_progress: Callable[[int], None]
+) -> SourceText:
     """Reads documents and cuts them into chunks; chunks from chunk files are not changed.
 
+    A file in a folder that cannot be read or contains no text is skipped, so that a whole tree of
+    documentation can be built as it is. A file that the user named is an error instead.
+
     Args:
-        files: documents and chunk files.
+        files: documents and chunk files; a path stands for a file that the user named.
         size: maximum number of characters in a chunk.
         overlap: maximum number of characters that neighbouring chunks of a section share.
         on_progress: called with the number of files read so far.
@@ -71,22 +110,29 @@ def read_sources(
     """
     from kg.text.chunker import chunk_documents
     from kg.text.chunks_file import read_chunks
-    from kg.text.documents import read_document
-    from kg.text.documents.document import clean_filename
 
-    _check_document_names(files)
-    documents, chunk_files, sources = [], [], []
-    for number, path in enumerate(files, 1):
-        if path.suffix.lower() == CHUNKS_SUFFIX:
-            chunk_files.append((path, read_chunks(path)))
-        else:
-            document = read_document(path)
-            for note in document.notes:
-                print_warning(f"{path}: {note}")
-            documents.append(document)
-        sources.append(SourceDocument(clean_filename(path), sha256_file(path)))
+    chunks: list[Chunk] = []
+    chunk_files: list[tuple[Path, list[Chunk]]] = []
+    sources: list[SourceDocument] = []
+    skipped: list[str] = []
+    named = [SourceFile(file) if isinstance(file, Path) else file for file in files]
+    for number, (file, name) in enumerate(zip(named, assign_document_names(named), strict=True), 1):
+        path = file.path
+        try:
+            if path.suffix.lower() == CHUNKS_SUFFIX:
+                chunk_files.append((path, read_chunks(path)))
+            else:
+                document = read_document(path, file.root)
+                for note in document.notes:
+                    print_warning(f"{path}: {note}")
+                # Each document is cut at once, so that only the chunks are kept in memory.
+                chunks += chunk_documents([replace(document, name=name)], size, overlap)
+            sources.append(SourceDocument(file.filename, sha256_file(path), name))
+        except (DocumentError, RecordError, MissingFileError, MissingExtraError) as error:
+            if file.root is None:
+                raise
+            skipped.append(error.format_line())
         on_progress(number)
-    chunks = chunk_documents(documents, size=size, overlap=overlap)
     origin_of_id = dict.fromkeys((chunk.id for chunk in chunks), "the documents")
     for path, file_chunks in chunk_files:
         for chunk in file_chunks:
@@ -101,37 +147,11 @@ def read_sources(
         chunks += file_chunks
     if not chunks:
         raise DocumentError(
-            "the documents contain no text",
-            where=", ".join(map(str, files[:3])),
+            "the documents contain no text" + (f"; the first: {skipped[0]}" if skipped else ""),
+            where=", ".join(str(file.path) for file in named[:3]),
             hint="Give documents that contain text.",
         )
-    return chunks, sources
-
-
-def _check_document_names(files: Sequence[Path]) -> None:
-    """Checks that no two documents have the same name, and so the same chunk ids.
-
-    This is checked before the documents are read, which may take long.
-
-    Raises:
-        DuplicateIdError: two documents have the same name; the message gives both paths, since the
-            files may be in different folders.
-    """
-    from kg.text.documents.document import make_document_name
-
-    path_of_name: dict[str, Path] = {}
-    for path in files:
-        if path.suffix.lower() == CHUNKS_SUFFIX:
-            continue
-        name = make_document_name(path)
-        if name in path_of_name:
-            raise DuplicateIdError(
-                f"{path_of_name[name]} has the same name {name!r}, so their chunks would have "
-                "equal ids",
-                where=str(path),
-                hint="Give each document once, or rename one.",
-            )
-        path_of_name[name] = path
+    return SourceText(chunks, sources, skipped)
 
 
 def _walk_folder(folder: Path) -> Iterator[Path]:

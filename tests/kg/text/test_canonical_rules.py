@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg.text.canonical.definitions import find_definitions, iter_definitions
 from kg.text.canonical.rules import is_refuted, judge_pair
 from kg.text.canonical.verdicts import check_synonym_sets
 from kg.text.canonical.verifier import RuleVerifier, SynonymVerifier
@@ -103,6 +104,7 @@ def test_vetoed_pairs_are_refuted_by_the_named_rule(
     ("keyword", "other_keyword", "rule"),
     [
         ("2PL", "two-phase locking", "acronym"),
+        ("HTML page", "HTMLpage", "spacing"),
         ("WAL protocol", "write-ahead logging protocol", "acronym"),
         ("write-ahead logging (WAL)", "write-ahead logging", "acronym"),
         ("index", "indices", "lemma"),
@@ -125,6 +127,7 @@ def test_synonyms_are_found_by_the_named_rule(keyword: str, other_keyword: str, 
         ("wal", "wide area link"),
         ("MRU", "manager runs"),
         ("live", "life"),
+        ("PYTHONWARNINGS", "Python warnings"),
         ("", ""),
         ("a", "the"),
     ],
@@ -145,18 +148,65 @@ def test_verifier_sets_contain_no_vetoed_pair() -> None:
     verifier = RuleVerifier()
     assert isinstance(verifier, SynonymVerifier)
     (sets,) = verifier.verify_groups([group])
-    assert sets == [("two-phase locking", ("two-phase locking", "two phase lockings", "2PL"))]
+    assert sets == [("two-phase locking", ("two-phase locking", "two phase lockings"))]
     assert verifier.failed == 0
 
 
-def test_ambiguous_acronym_joins_no_set() -> None:
+def test_acronym_joins_no_set_by_its_letters() -> None:
+    assert judge_pair("DBA", "database administrator").is_synonym
     verify = RuleVerifier().verify_groups
-    assert verify(
-        [["DBA", "database administrator", "database administrators", "data bank access"]]
-    ) == [[("database administrator", ("database administrator", "database administrators"))]]
-    assert verify([["DBA", "database administrator"]]) == [
-        [("database administrator", ("database administrator", "DBA"))]
+    assert verify([["DBA", "DBAs", "database administrator", "database administrators"]]) == [
+        [
+            ("DBA", ("DBA", "DBAs")),
+            ("database administrator", ("database administrator", "database administrators")),
+        ]
     ]
+
+
+DEFINITIONS = [
+    ("We use write-ahead logging (WAL).", ("WAL", "write-ahead logging")),
+    ("Two-phase locking (2PL) is used.", ("2PL", "Two-phase locking")),
+    ("RDF (Resource Description Framework) is", ("RDF", "Resource Description Framework")),
+    ("the Python Package Index (PyPI)", ("PyPI", "Python Package Index")),
+    ("see the database management systems (DBMSs)", ("DBMSs", "database management systems")),
+    ("the “Internationalized Resource Identifiers” (IRIs)",
+     ("IRIs", "Internationalized Resource Identifiers")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "definition"), DEFINITIONS)
+def test_definitions_of_acronyms_are_found(text: str, definition: tuple[str, str]) -> None:
+    assert list(iter_definitions(text)) == [definition]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Removed features of RDF, introduction includes IRI.",
+        "the lock manager runs (MRU)",
+        "Call the function (it returns None) and (1) wait.",
+        "read the manual. Otherwise log (WAL)",
+        "a table (see SQL and the query language)",
+        "HTTP (used by the browser)",
+    ],
+)
+def test_other_parentheses_define_nothing(text: str) -> None:
+    assert list(iter_definitions(text)) == []
+
+
+def test_acronym_with_two_meanings_is_ambiguous() -> None:
+    texts = ["database administrator (DBA)", "data bank access (DBA)"]
+    assert find_definitions(texts) == {}
+    assert find_definitions([*texts[:1] * 4, "database administrators (DBAs)", *texts[1:]]) == {
+        "dba": frozenset({"database administrator"})
+    }
+
+
+@given(st.text(alphabet="aAbBsS (),.-2\n", max_size=80))
+def test_definitions_occur_in_the_text(text: str) -> None:
+    for acronym, phrase in iter_definitions(text):
+        assert acronym in text
+        assert phrase in text
 
 
 def test_synonym_of_two_terms_joins_them() -> None:

@@ -42,8 +42,19 @@ KEYWORDS = {
 }
 
 
+DEFINITIONS = {
+    "wal": frozenset({"write ahead logging"}),
+    "3nf": frozenset({"third normal form"}),
+}
+
+
 def build_table(**changes: int) -> CanonicalTable:
-    return canonicalise_keywords({**KEYWORDS, **changes}, make_lexical_embedder(), RuleVerifier())
+    return canonicalise_keywords(
+        {**KEYWORDS, **changes},
+        make_lexical_embedder(),
+        RuleVerifier(),
+        definitions=DEFINITIONS,
+    )
 
 
 class FixedVerifier:
@@ -67,14 +78,15 @@ def test_capitals_and_plurals_find_their_concept() -> None:
     # Regression test: the keys of the table were normal forms, but raw keywords were looked up.
     table = build_table()
     for spelling in ("WAL", "wal", "WRITE-AHEAD LOGGING", "Write ahead loggings"):
-        assert table.resolve_keyword(spelling) == "write ahead logging"
+        # The acronym is the commoner name.
+        assert table.resolve_keyword(spelling) == "wal"
     assert table.resolve_keyword("B + -Tree") == "b+ tree"
     assert (
         table.resolve_keyword("Third Normal Forms")
         == table.resolve_keyword("3NF")
         == "third normal form"
     )
-    assert table.labels["write ahead logging"] == "Write-Ahead Logging"
+    assert table.labels["wal"] == "WAL"
 
 
 def test_keywords_without_synonyms_are_in_the_table() -> None:
@@ -157,7 +169,10 @@ def test_table_is_unchanged_after_json() -> None:
 @given(st.permutations(sorted(KEYWORDS)))
 def test_keyword_order_does_not_matter(order: list[str]) -> None:
     table = canonicalise_keywords(
-        {k: KEYWORDS[k] for k in order}, make_lexical_embedder(), RuleVerifier()
+        {k: KEYWORDS[k] for k in order},
+        make_lexical_embedder(),
+        RuleVerifier(),
+        definitions=DEFINITIONS,
     )
     assert msgspec.json.encode(table) == msgspec.json.encode(build_table())
 
@@ -174,20 +189,41 @@ def test_resolving_is_idempotent(frequencies: dict[str, int]) -> None:
             assert lookup.resolve_keyword(keyword) == lookup.resolve_keyword(concept) == concept
 
 
-def test_acronyms_reach_the_verifier_without_near_vectors() -> None:
+def test_spellings_reach_the_verifier_without_near_vectors() -> None:
     verifier = FixedVerifier()
     canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier)
-    assert ["WAL", "Write-Ahead Logging"] in verifier.groups
-    # The two longest keywords of a group; the group may have others.
-    assert ["third normal form", "3NF"] in [sorted(g, key=len)[::-1][:2] for g in verifier.groups]
     assert ["optimization", "optimisation"] in verifier.groups
-    canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier, index_candidates=False)
-    assert ["WAL", "Write-Ahead Logging"] not in verifier.groups
+    assert not any("WAL" in group for group in verifier.groups)
     # Groups are disjoint, and none is larger than allowed.
     canonicalise_keywords(KEYWORDS, make_lexical_embedder(), verifier, max_group_size=2)
     members = [keyword for group in verifier.groups for keyword in group]
     assert len(members) == len(set(members))
     assert max(map(len, verifier.groups)) == 2
+
+
+def test_only_defined_acronyms_are_merged() -> None:
+    def resolve(keywords: dict[str, int], **definitions: str) -> dict[str, str | None]:
+        table = canonicalise_keywords(
+            keywords,
+            make_lexical_embedder(),
+            RuleVerifier(),
+            definitions={key: frozenset({phrase}) for key, phrase in definitions.items()},
+        )
+        return {keyword: table.resolve_keyword(keyword) for keyword in keywords}
+
+    keywords = {"WAL": 1, "write-ahead logging": 3, "WAL protocol": 2,
+                "write-ahead logging protocol": 1, "wide area link": 1}  # fmt: skip
+    assert len(set(resolve(keywords).values())) == 5
+    assert resolve(keywords, wal="write ahead logging") == {
+        "WAL": "write ahead logging",
+        "write-ahead logging": "write ahead logging",
+        "WAL protocol": "wal protocol",
+        "write-ahead logging protocol": "wal protocol",
+        "wide area link": "wide area link",
+    }
+    # The word "rest" is not the acronym REST.
+    rest = {"rest": 3, "representational state transfer": 1}
+    assert len(set(resolve(rest, rest="representational state transfer").values())) == 2
 
 
 def make_recording_embedder(calls: list[list[str]]) -> Embedder:
@@ -203,7 +239,7 @@ def test_lookup_returns_live_nodes_only() -> None:
     live_concepts = set(table.concepts) - {"database"}
     lookup = CanonicalLookup(table, make_lexical_embedder(), live_concepts)
     assert lookup.resolve_keyword("Data Base") is None
-    assert lookup.resolve_keyword("WAL") == "write ahead logging"
+    assert lookup.resolve_keyword("Write-ahead logging") == "wal"
     assert lookup.resolve_keyword("concurency control") == "concurrency control"
     assert (
         CanonicalLookup(
@@ -235,7 +271,7 @@ def test_many_keywords_are_embedded_in_one_call() -> None:
     table = build_table()
     lookup = CanonicalLookup(table, make_recording_embedder(calls), table.concepts)
     table_concepts = lookup.resolve_keywords(["WAL", "3NF", ""])
-    assert table_concepts == ["write ahead logging", "third normal form", None]
+    assert table_concepts == ["wal", "third normal form", None]
     assert calls == []
     keywords = ["concurency control", "Concurency Controls", "databse", "zebra"]
     concepts = lookup.resolve_keywords(keywords)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from kg.embedding.factory import open_embedder
 from kg.text.canonical.verifier import RuleVerifier
 from kg.text.keywords.yake_extractor import Yake
 from kg.text.run import layout, replacement
+from kg.text.run.comparison import RunComparison, compare_runs
 from kg.text.run.folder import Run, open_run
 from kg.text.run.inspection import inspect_run
 from kg.text.run.pipeline import BuildPlan, build_run
@@ -82,10 +84,12 @@ def replace_with_checksum(folder: Path, name: str, data: bytes) -> None:
 def test_run_contains_what_was_built(runs_root: Path) -> None:
     run = open_run(runs_root / "runs" / "library")
     read_every_part(run)
-    assert {path.name for path in run.folder.iterdir()} == set(layout.FILES)
+    # The embeddings of the lexical embedder are computed again.
+    files = set(layout.FILES) - {layout.EMBEDDINGS}
+    assert {path.name for path in run.folder.iterdir()} == files
     assert [chunk.id for chunk in run.chunks][:2] == ["1-lending#1", "1-lending#1.1"]
     assert [row.chunk_id for row in run.keywords] == [chunk.id for chunk in run.chunks]
-    assert set(run.metadata.files) == set(layout.FILES) - {layout.METADATA}
+    assert set(run.metadata.files) == files - {layout.METADATA}
     assert run.metadata.counts["documents"] == 3
     assert run.metadata.counts["concepts"] == len(run.concepts)
     assert run.concepts.match_concepts("What are spare parts?") == ["spare part"]
@@ -141,7 +145,11 @@ def test_real_folder_named_latest_is_kept(
 # -- damaged runs
 
 
-@pytest.mark.parametrize("name", layout.FILES)
+LEXICAL_FILES = tuple(name for name in layout.FILES if name != layout.EMBEDDINGS)
+"""The files of a run whose embeddings are computed again."""
+
+
+@pytest.mark.parametrize("name", LEXICAL_FILES)
 @pytest.mark.parametrize("damage", ["removed", "emptied", "cut", "longer", "changed", "a folder"])
 def test_damaged_run_is_detected(runs_folder: Path, name: str, damage: str) -> None:
     path = runs_folder / "library" / name
@@ -198,9 +206,10 @@ def make_array_bytes(values: object, dtype: type) -> bytes:
     [
         b"not numpy",
         make_array_bytes([[1.0, 2.0]], np.float64),
-        make_array_bytes([1.0], np.float32),
+        make_array_bytes([[1.0, np.nan]], np.float32),
+        make_array_bytes([1], np.int8),
         # The right type and width, but one row instead of one per keyword.
-        make_array_bytes(np.zeros((1, 512)), np.float32),
+        make_array_bytes(np.zeros((1, 512)), np.int8),
         # A valid header that announces far more numbers than the file has.
         b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
         b"'shape': (4000000000, 4000000000), }" + b" " * 37 + b"\n",
@@ -212,14 +221,76 @@ def test_unexpected_arrays_are_refused(runs_folder: Path, data: bytes) -> None:
         read_every_part(open_run(runs_folder))
 
 
-def test_nan_embeddings_are_refused(runs_folder: Path, runs_root: Path) -> None:
-    embeddings = np.array(open_run(runs_root / "runs").canonical_embeddings)
-    embeddings[0, 0] = np.nan
-    replace_with_checksum(
-        runs_folder / "library", layout.EMBEDDINGS, make_array_bytes(embeddings, np.float32)
+def test_embeddings_of_a_model_are_stored_in_a_quarter_of_the_space(tmp_path: Path) -> None:
+    lexical = open_embedder("lexical")
+    run = build_small_run(tmp_path)
+    plan = BuildPlan(
+        documents=tuple(find_source_files([tmp_path], [".md"])), out=tmp_path / "other"
     )
-    with pytest.raises(RunFolderError, match="finite"):
+    model_run = build_run(plan, Yake(), RuleVerifier(), Embedder(lexical.encode, "model", ""))
+    assert (model_run.folder / layout.EMBEDDINGS).stat().st_size < (
+        600 * len(model_run.canonical_keywords) + 200
+    )
+    expected = run.canonical_embeddings
+    assert model_run.canonical_keywords == run.canonical_keywords
+    cosines = np.sum(expected * model_run.canonical_embeddings, axis=1)
+    assert cosines.min() > 0.99
+    assert np.abs(np.linalg.norm(model_run.canonical_embeddings, axis=1) - 1).max() < 1e-5
+
+
+def test_packed_files_that_are_damaged_or_too_large_are_refused(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = (runs_folder / "library" / layout.GRAPH).read_bytes()
+    for damaged in (data[:-20], b"{}", gzip.compress(b"[" * 100_000)):
+        replace_with_checksum(runs_folder / "library", layout.GRAPH, damaged)
+        with pytest.raises(RunFolderError):
+            read_every_part(open_run(runs_folder))
+    replace_with_checksum(runs_folder / "library", layout.GRAPH, gzip.compress(b" " * 1_000_000))
+    monkeypatch.setattr(layout, "MAX_FILE_BYTES", 100_000)
+    with pytest.raises(RunFolderError, match="too large when unpacked"):
         read_every_part(open_run(runs_folder))
+
+
+def test_two_runs_are_compared(runs_root: Path, tmp_path: Path) -> None:
+    before = open_run(runs_root / "runs")
+    assert compare_runs(before, before) == RunComparison(
+        settings=(), documents=(), concepts=(), links=()
+    )
+    build_small_run(tmp_path)
+    documents = before.metadata.documents
+    changed, removed, kept = (tmp_path / "documents" / row.filename for row in documents[:3])
+    changed.write_text(changed.read_text("utf-8") + "\n\nThe gearbox of the lathe.\n", "utf-8")
+    removed.unlink()
+    (tmp_path / "documents" / "new.md").write_text("# 9 Welding\n\nA torch welds.", "utf-8")
+    plan = BuildPlan(
+        documents=tuple(find_source_files([kept.parent], [".md"])), out=tmp_path / "after"
+    )
+    after = build_run(plan, Yake(), RuleVerifier(), open_embedder("lexical"))
+    comparison = compare_runs(before, after)
+    states = {
+        change.key: (change.before is None, change.after is None) for change in comparison.documents
+    }
+    assert states == {
+        documents[0].name: (False, False),
+        documents[1].name: (False, True),
+        "new": (True, False),
+    }
+    concepts = {change.key: change for change in comparison.concepts}
+    assert any(change.before is None for change in comparison.concepts)
+    assert any(change.after is None for change in comparison.concepts)
+    # Every difference is listed, and nothing else.
+    for node in set(before.concepts.nodes) ^ set(after.concepts.nodes):
+        assert node in concepts
+    for change in comparison.links:
+        assert change.before != change.after
+    n_links = before.concepts.graph.number_of_edges() + sum(
+        (change.before is None) - (change.after is None) for change in comparison.links
+    )
+    assert n_links == after.concepts.graph.number_of_edges()
+    text = comparison.render_text()
+    assert "DOCUMENTS: 1 came, 1 went, 1 changed" in text
+    assert "+ new.md" in text
 
 
 @pytest.mark.parametrize(
@@ -236,6 +307,7 @@ def test_nan_embeddings_are_refused(runs_folder: Path, runs_root: Path) -> None:
 def test_invalid_content_with_a_right_checksum_is_refused(
     runs_folder: Path, name: str, data: bytes
 ) -> None:
+    data = gzip.compress(data) if name.endswith(".gz") else data
     replace_with_checksum(runs_folder / "library", name, data)
     with pytest.raises(RunFolderError):
         read_every_part(open_run(runs_folder))
@@ -244,7 +316,7 @@ def test_invalid_content_with_a_right_checksum_is_refused(
 @pytest.mark.parametrize("name", [layout.CONFIG, layout.METADATA])
 def test_error_message_names_an_unknown_version(runs_folder: Path, name: str) -> None:
     path = runs_folder / "library" / name
-    data = path.read_bytes().replace(b"epoche.run/1", b"epoche.run/9")
+    data = path.read_bytes().replace(b"epoche.run/2", b"epoche.run/9")
     if name == layout.METADATA:
         path.write_bytes(data)
     else:
@@ -264,11 +336,10 @@ def test_metadata_cannot_name_other_files(runs_folder: Path, name: str) -> None:
 
 
 def test_links_key_of_older_networkx_is_read(runs_folder: Path, runs_root: Path) -> None:
-    data = (runs_root / "runs" / "library" / layout.GRAPH).read_bytes()
+    data = gzip.decompress((runs_root / "runs" / "library" / layout.GRAPH).read_bytes())
     assert b'"edges":[' in data
-    replace_with_checksum(
-        runs_folder / "library", layout.GRAPH, data.replace(b'"edges":[', b'"links":[')
-    )
+    data = gzip.compress(data.replace(b'"edges":[', b'"links":['))
+    replace_with_checksum(runs_folder / "library", layout.GRAPH, data)
     concepts = open_run(runs_folder).concepts
     expected = open_run(runs_root / "runs").concepts
     assert list(concepts.graph.edges(data=True)) == list(expected.graph.edges(data=True))

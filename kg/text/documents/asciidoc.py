@@ -1,0 +1,171 @@
+"""Reads AsciiDoc line by line: headings, paragraphs, lists, tables and listings.
+
+No maintained Python library parses AsciiDoc, so this reader knows the part of the language that
+technical documentation uses. ``include::`` and other macros never read a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kg.text.documents.document import (
+    Block,
+    DocumentContent,
+    collapse_spaces,
+    decode_text,
+    make_heading,
+    make_paragraph,
+)
+
+MAX_INLINE_LENGTH = 20_000
+"""Maximum length of a line in which inline markup is removed, in characters."""
+
+_HEADING = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*$")
+_DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|={4,}|\*{4,}|_{4,}|/{4,}|--|```.*)[ \t]*$")
+_TABLE_DELIMITER = re.compile(r"[|,:!]={3,}[ \t]*$")
+_LITERAL_DELIMITERS = ("-", ".", "+", "`")
+_ATTRIBUTE = re.compile(r":!?([\w-]+)!?:(?:[ \t]+(.*))?$")
+_BLOCK_ATTRIBUTES = re.compile(r"\[.*\][ \t]*$")
+_DROPPED_MACRO = re.compile(
+    r"(?:include|image|video|audio|toc|ifdef|ifndef|ifeval|endif)::\S*\[.*$"
+)
+_BLOCK_TITLE = re.compile(r"\.(?=[^\s.])(.*)$")
+_LIST_ITEM = re.compile(r"\s*(?:([*.-]{1,5}|\d+\.|<\d+>|<\.>)[ \t]+)(?=\S)")
+_CELL = re.compile(r"(?:\d*(?:\.\d+)?[+*]?[<^>.]*[adehlmsv]?)?(?<!\\)\|")
+_INLINE_RULES = (
+    (re.compile(r"<<[^<>,]*,\s*([^<>]*)>>"), r"\1"),
+    (re.compile(r"<<#?([^<>]*)>>"), r"\1"),
+    (
+        re.compile(
+            r"(?:xref|link|mailto|footnote|menu|kbd|btn|icon|image|stem|pass|indexterm2):"
+            r"[^\s\[\]]*\[([^\[\]]*)\]"
+        ),
+        r"\1",
+    ),
+    (re.compile(r"(?:https?|ftp)://[^\s\[\]]+\[([^\[\]]+)\]"), r"\1"),
+    (
+        re.compile(
+            r"(?:anchor|indexterm):[^\s\[\]]*\[[^\[\]]*\]|\[\[[^\[\]]*\]\]|\(\(\([^()]*\)\)\)"
+        ),
+        "",
+    ),
+    (re.compile(r"\[[.#%][^\[\]]*\](?=[#*_`])"), ""),
+    (re.compile(r"(?<![\w`])`\+?([^`\n]+?)\+?`(?!\w)"), r"\1"),
+    (re.compile(r"(\*\*|__|``|##)(?=\S)([^\n*_`#]+)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<!\w)([*_#])(?=\S)([^\n*_#]+)(?<=\S)\1(?!\w)"), r"\2"),
+)
+"""Patterns of inline markup without nested repetition, so that each takes linear time."""
+_ATTRIBUTE_REFERENCE = re.compile(r"\{([\w-]+)\}")
+
+
+def read_asciidoc(data: bytes, where: str) -> DocumentContent:
+    """Reads an AsciiDoc file as text without markup.
+
+    Raises:
+        DocumentError: the file cannot be decoded.
+    """
+    return DocumentContent(list(_LineReader().iter_blocks(decode_text(data, where).split("\n"))))
+
+
+class _LineReader:
+    """Reads the lines of one document."""
+
+    def __init__(self) -> None:
+        self._attributes: dict[str, str] = {}
+        self._paragraph: list[str] = []
+        self._is_list = False
+
+    def iter_blocks(self, lines: list[str]) -> Iterator[Block]:
+        delimiter = ""  # of the enclosing listing, comment or table
+        verbatim: list[str] = []
+        is_header = False  # between the document's title and the first empty line
+        for line in map(str.rstrip, lines):
+            if delimiter:
+                if line == delimiter:
+                    if delimiter[0] in "|,:!":
+                        yield from make_paragraph("\n".join(self._iter_rows(verbatim)))
+                    elif delimiter[0] != "/":
+                        yield from make_paragraph("\n".join(verbatim))
+                    delimiter, verbatim = "", []
+                else:
+                    verbatim.append(line)
+                continue
+            heading = _HEADING.match(line)
+            attribute = _ATTRIBUTE.match(line)
+            fence = _DELIMITER.match(line)
+            if heading or fence or _TABLE_DELIMITER.match(line):
+                yield from self._end_paragraph()
+                is_header = bool(heading and len(heading[1]) == 1)
+                if heading:
+                    yield from make_heading(len(heading[1]), self._strip_markup(heading[2]))
+                elif (
+                    not fence or line[0] == "/" or (line[0] in _LITERAL_DELIMITERS and line != "--")
+                ):
+                    delimiter = "```" if line.startswith("```") else line
+            elif not line:
+                is_header = False
+                if not self._is_list:
+                    yield from self._end_paragraph()
+            elif attribute:
+                self._attributes[attribute[1].lower()] = (attribute[2] or "").strip()[:200]
+            elif is_header or line.startswith("//") or line == "+":
+                continue  # the author and revision; comments; the continuation of a list item
+            elif _DROPPED_MACRO.match(line) or _BLOCK_ATTRIBUTES.match(line):
+                if not self._is_list:
+                    yield from self._end_paragraph()
+            else:
+                yield from self._add_line(line)
+        yield from make_paragraph("\n".join(verbatim) if delimiter[:1] != "/" else "")
+        yield from self._end_paragraph()
+
+    def _add_line(self, line: str) -> Iterator[Block]:
+        item = _LIST_ITEM.match(line)
+        title = _BLOCK_TITLE.match(line) if not item else None
+        if item and not self._is_list:
+            yield from self._end_paragraph()
+            self._is_list = True
+        if item:
+            marker = item[1].strip()
+            depth = len(marker) - 1 if marker[0] in "*.-" else 0
+            self._paragraph.append("  " * depth + "- " + self._strip_markup(line[item.end() :]))
+        elif title and not self._paragraph:
+            yield from make_paragraph(self._strip_markup(title[1]))
+        elif self._is_list and self._paragraph:
+            # The text of an item may go on in the next line.
+            self._paragraph[-1] += " " + self._strip_markup(line)
+        else:
+            self._paragraph.append(self._strip_markup(line))
+
+    def _end_paragraph(self) -> list[Block]:
+        separator = "\n" if self._is_list else " "
+        text = separator.join(filter(None, self._paragraph))
+        self._paragraph, self._is_list = [], False
+        return make_paragraph(text)
+
+    def _iter_rows(self, lines: list[str]) -> Iterator[str]:
+        """Yields the rows of a table: cells in one line are a row, else up to an empty line."""
+        cells: list[str] = []
+        for line in [*lines, ""]:
+            parts = _CELL.split(line[:MAX_INLINE_LENGTH])
+            if len(parts) > 1 and (not cells or len(parts) > 2):
+                if cells:
+                    yield " | ".join(cells)
+                cells = [self._strip_markup(part) for part in parts[1:]]
+            elif len(parts) > 1:
+                cells.append(self._strip_markup(parts[1]))
+            elif line and cells:
+                cells[-1] += " " + self._strip_markup(line)
+            elif cells:
+                yield " | ".join(cells)
+                cells = []
+
+    def _strip_markup(self, text: str) -> str:
+        if len(text) > MAX_INLINE_LENGTH:
+            return text
+        text = _ATTRIBUTE_REFERENCE.sub(
+            lambda match: self._attributes.get(match[1].lower(), match[0]), text
+        )[:MAX_INLINE_LENGTH]
+        for pattern, replacement in _INLINE_RULES:
+            text = pattern.sub(replacement, text)
+        return collapse_spaces(text.replace("::", "", 1) if text.endswith("::") else text)

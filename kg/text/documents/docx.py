@@ -1,0 +1,123 @@
+"""Reads Word documents (``.docx``) with python-docx, the extra ``docs``."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from kg.base.errors import DocumentError, MissingExtraError
+from kg.text.documents.document import Block, DocumentContent, make_heading, make_paragraph
+
+MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+"""Maximum size of all parts of a file after unpacking: most of it may be images."""
+MAX_TEXT_PART_BYTES = 32 * 1024 * 1024
+"""Maximum size of an XML part after unpacking; its tree needs about ten times as much memory."""
+MAX_PARTS = 10_000
+"""Maximum number of parts."""
+MAX_DEPTH = 20
+"""Maximum nesting of tables; deeper ones are left out."""
+
+_HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
+
+
+def read_docx(data: bytes, where: str) -> DocumentContent:
+    """Reads a Word document: headings by their styles, paragraphs, lists, and tables.
+
+    Headers, footers, comments and deleted text are left out.
+
+    Raises:
+        MissingExtraError: python-docx is not installed.
+        DocumentError: the file is damaged, encrypted or larger than the limits.
+    """
+    _check_parts(data, where)
+    try:
+        docx = importlib.import_module("docx")
+    except ImportError as error:
+        raise MissingExtraError(
+            "python-docx is not installed, which reads Word documents",
+            where=where,
+            hint="Install the extra: pip install 'epoche[docs]'.",
+        ) from error
+    try:
+        document = docx.Document(io.BytesIO(data))
+        return DocumentContent(list(_iter_blocks(document.iter_inner_content())))
+    except Exception as error:  # lxml and python-docx raise many kinds for damaged files
+        raise _make_damage_error(f"{type(error).__name__}: {error}", where) from error
+
+
+def _check_parts(data: bytes, where: str) -> None:
+    """Checks the sizes of a file's parts before any is unpacked.
+
+    Python's ``zipfile`` unpacks no more than the stated size, so they cannot understate it.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError) as error:
+        raise _make_damage_error(str(error), where) from error
+    text_bytes = max(
+        (p.file_size for p in parts if p.filename.endswith((".xml", ".rels"))), default=0
+    )
+    if (
+        len(parts) > MAX_PARTS
+        or sum(part.file_size for part in parts) > MAX_UNPACKED_BYTES
+        or text_bytes > MAX_TEXT_PART_BYTES
+    ):
+        raise DocumentError(
+            f"the document is larger than the limits allow: {len(parts):,} parts of "
+            f"{sum(part.file_size for part in parts):,} bytes, the text up to {text_bytes:,}",
+            where=where,
+            hint="Split it, or save it as text.",
+        )
+
+
+def _make_damage_error(problem: str, where: str) -> DocumentError:
+    return DocumentError(
+        f"not a Word document, or a damaged or encrypted one: {problem}",
+        where=where,
+        hint="Open it in a word processor and save it again as .docx.",
+    )
+
+
+def _iter_blocks(content: Any) -> Iterator[Block]:
+    items: list[str] = []
+    for block in content:
+        if not hasattr(block, "style") or hasattr(block, "rows"):
+            yield from make_paragraph("\n".join(items))
+            items = []
+            yield from make_paragraph("\n".join(_iter_rows(block, 0)))
+            continue
+        style = str(getattr(block.style, "name", "") or "")
+        heading = _HEADING_STYLE.match(style)
+        text = block.text
+        if style.startswith("List") and text.strip():
+            items.append(f"- {text.strip()}")
+            continue
+        yield from make_paragraph("\n".join(items))
+        items = []
+        if style == "Title":
+            yield from make_heading(1, text)
+        elif heading:
+            yield from make_heading(max(1, int(heading[1])), text)
+        else:
+            yield from make_paragraph(text)
+    yield from make_paragraph("\n".join(items))
+
+
+def _iter_rows(table: Any, depth: int) -> Iterator[str]:
+    """Yields a line per row; merged cells once."""
+    if depth > MAX_DEPTH:
+        return
+    for row in table.rows:
+        cells = {id(cell._tc): cell for cell in row.cells}
+        texts = []
+        for cell in cells.values():
+            lines = [paragraph.text for paragraph in cell.paragraphs]
+            for inner in cell.tables:
+                lines += _iter_rows(inner, depth + 1)
+            texts.append(" ".join(" ".join(lines).split()))
+        yield " | ".join(texts)

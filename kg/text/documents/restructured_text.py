@@ -1,0 +1,281 @@
+"""Reads reStructuredText with docutils; directives and roles of Sphinx and others are tolerated.
+
+Only the parser of docutils runs, none of its transforms and writers. Directives that read files
+(``include``, ``literalinclude``, ``csv-table`` with ``:file:``) or execute code never run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Directive, Parser, states
+from docutils.utils import new_document
+
+from kg.base.errors import DocumentError
+from kg.base.plain_text import list_words
+from kg.text.documents.document import (
+    Block,
+    DocumentContent,
+    decode_text,
+    make_heading,
+    make_paragraph,
+)
+
+if TYPE_CHECKING:
+    from docutils.nodes import Element, Node
+
+MAX_LINES = 100_000
+"""Maximum number of lines; docutils reads some ten thousand a second."""
+MAX_LINE_LENGTH = 100_000
+"""Maximum number of characters in a line."""
+MAX_INLINE_LENGTH = 20_000
+"""Maximum length of a paragraph in which inline markup is parsed, in characters. The text of a
+longer one keeps its markup."""
+
+_RUN_DIRECTIVES = frozenset(
+    list_words(
+        """attention caution danger error hint important note tip warning admonition
+        epigraph highlights pull-quote compound container topic sidebar rubric
+        table list-table csv-table replace unicode"""
+    )
+)
+"""Directives of docutils that run; they read no files with ``file_insertion_enabled`` off."""
+_DROPPED_DIRECTIVES = frozenset(
+    list_words(
+        """toctree index raw include literalinclude highlight currentmodule py:currentmodule module
+        py:module meta contents sectnum section-numbering tabularcolumns graphviz digraph graph
+        plot mermaid uml inheritance-diagram autosummary default-domain default-role role title
+        testsetup testcleanup sectionauthor codeauthor image target-notes date class math"""
+    )
+)
+"""Directives whose content is no text for readers, and those that would read files."""
+_CODE_DIRECTIVES = frozenset(
+    list_words(
+        """code code-block sourcecode parsed-literal doctest testcode testoutput prompt console
+        ipython jupyter-execute productionlist"""
+    )
+)
+_ROLE_TITLE = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def read_restructured_text(data: bytes, where: str) -> DocumentContent:
+    """Reads a reStructuredText file as text without markup.
+
+    The content of unknown directives is read as text, and so are their arguments. Roles become
+    their text or title. Nothing that a file refers to is read.
+
+    Raises:
+        DocumentError: the file cannot be decoded, is larger than the limits, or nested too deeply.
+    """
+    text = decode_text(data, where)
+    lines = text.split("\n")
+    longest = max(map(len, lines))
+    if len(lines) > MAX_LINES or longest > MAX_LINE_LENGTH:
+        raise DocumentError(
+            f"the document has {len(lines):,} lines of up to {longest:,} characters; at most "
+            f"{MAX_LINES:,} of {MAX_LINE_LENGTH:,} are read as reStructuredText",
+            where=where,
+            hint="Split it.",
+        )
+    settings = get_default_settings(Parser)
+    settings.file_insertion_enabled = False
+    settings.raw_enabled = False
+    settings.line_length_limit = MAX_LINE_LENGTH
+    settings.report_level = settings.halt_level = 5  # markup errors are not the reader's business
+    settings.warning_stream = False
+    settings._disable_config = True
+    document = new_document(where, settings)
+    try:
+        _TolerantParser().parse(text, document)
+        return DocumentContent(list(_BlockCollector(document).iter_blocks(document, 1)))
+    except RecursionError as error:
+        raise DocumentError(
+            "lists, quotations or directives are nested too deeply",
+            where=where,
+            hint="Check that it is the right file.",
+        ) from error
+    except (ValueError, IndexError, AttributeError, TypeError, AssertionError, KeyError) as error:
+        # docutils expects well-meant input; broken tables and the like may raise any of these.
+        raise DocumentError(
+            f"the markup is damaged: {type(error).__name__}: {error}",
+            where=where,
+            hint="Check it with `rst2html`, or convert it to Markdown.",
+        ) from error
+
+
+class _AnyOptions(dict[str, Any]):
+    """Accepts every option of a directive and keeps its text."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, name: str) -> Any:
+        return lambda text: text
+
+
+class _DroppedDirective(Directive):
+    """A directive without text for readers."""
+
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+    option_spec = _AnyOptions()
+
+    def run(self) -> list[Node]:
+        return []
+
+
+class _CodeDirective(_DroppedDirective):
+    """A directive whose content is shown as it is."""
+
+    def run(self) -> list[Node]:
+        text = "\n".join(self.content)
+        return [nodes.literal_block(text, text)] if text.strip() else []
+
+
+class _TextDirective(_DroppedDirective):
+    """A directive whose argument and content are read as text."""
+
+    def run(self) -> list[Node]:
+        container = nodes.container()
+        argument = " ".join(self.arguments)
+        if _LETTER.search(argument):
+            container += nodes.paragraph(argument, argument)
+        self.state.nested_parse(self.content, self.content_offset, container)
+        return list(container.children)
+
+
+class _TolerantState:
+    """Replaces the directives of a parser state; mixed into every state of docutils."""
+
+    nested_sm_cache: list[Any] = []  # noqa: RUF012 - not shared with other users of docutils
+    memo: Any
+    run_directive: Any
+
+    def __init__(self, state_machine: Any, debug: bool = False) -> None:
+        super().__init__(state_machine, debug)  # type: ignore[call-arg]
+        self.nested_sm_kwargs = {"state_classes": _STATE_CLASSES, "initial_state": "Body"}
+
+    def directive(self, match: re.Match[str], **option_presets: Any) -> Any:
+        """Runs the few directives that are safe, and replaces all others."""
+        name = match[1].lower()
+        if name in _RUN_DIRECTIVES:
+            return super().directive(match, **option_presets)  # type: ignore[misc]
+        kind: type[_DroppedDirective] = _TextDirective
+        if name in _DROPPED_DIRECTIVES or name.startswith("auto"):
+            kind = _DroppedDirective
+        elif name in _CODE_DIRECTIVES:
+            kind = _CodeDirective
+        return self.run_directive(kind, match, match[1], option_presets)
+
+
+class _ExplicitMarkup:
+    """The patterns of explicit markup, with directives handled by ``_TolerantState``."""
+
+    patterns = states.Body.explicit.patterns
+    constructs = tuple(
+        (_TolerantState.directive if method is states.Body.directive else method, pattern)
+        for method, pattern in states.Body.explicit.constructs
+    )
+
+
+_TolerantState.explicit = _ExplicitMarkup  # type: ignore[attr-defined]
+
+_STATE_CLASSES = tuple(
+    type(state.__name__, (_TolerantState, state), {}) for state in states.state_classes
+)
+
+
+class _TolerantInliner(states.Inliner):
+    """Replaces every role by its text, and limits the length of inline markup."""
+
+    def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> Any:
+        if len(text) > MAX_INLINE_LENGTH:
+            return [nodes.Text(text)], []
+        return super().parse(text, lineno, memo, parent)
+
+    def interpreted(self, rawsource: str, text: str, _role: str, _lineno: int) -> Any:
+        """Returns the title of ``title <target>``, the last part of ``~a.b``, else the text."""
+        text = text.replace("\0", "")
+        title = _ROLE_TITLE.match(text)
+        if title is not None and title[1]:
+            text = title[1]
+        elif text.startswith("~"):
+            text = text[1:].rsplit(".", 1)[-1]
+        text = text.removeprefix("!")
+        return [nodes.inline(rawsource, text)], []
+
+
+# docutils looks for these patterns in the class itself, not in its bases.
+for _name, _value in vars(states.Inliner).items():
+    if isinstance(_value, str) and not _name.startswith("__"):
+        setattr(_TolerantInliner, _name, _value)
+
+
+class _TolerantParser(Parser):
+    """The parser of docutils with tolerant states and roles."""
+
+    def __init__(self) -> None:
+        super().__init__(inliner=_TolerantInliner())
+        self.state_classes = _STATE_CLASSES
+
+
+class _BlockCollector:
+    """Converts the tree of docutils to blocks."""
+
+    def __init__(self, document: nodes.document) -> None:
+        self._substitutions = {
+            name: node.astext() for name, node in document.substitution_defs.items()
+        }
+
+    def iter_blocks(self, parent: Element, level: int) -> Iterator[Block]:
+        """Yields the blocks of a document or section whose heading has a level."""
+        for node in parent.children:
+            if isinstance(node, nodes.section):
+                yield from self.iter_blocks(node, level + 1)
+            elif isinstance(node, nodes.title):
+                yield from make_heading(max(1, level - 1), self._get_text(node))
+            elif isinstance(node, nodes.block_quote | nodes.compound | nodes.container):
+                yield from self.iter_blocks(node, level)
+            else:
+                yield from make_paragraph("\n".join(self._iter_lines(node, "")))
+
+    def _iter_lines(self, node: Node, indent: str) -> Iterator[str]:
+        """Yields the lines of a paragraph, list, table or other element."""
+        match node:
+            case nodes.Text():
+                yield indent + node.astext()
+            case nodes.literal_block() | nodes.doctest_block() | nodes.literal():
+                yield from (indent + line for line in node.astext().split("\n"))
+            case nodes.list_item():
+                lines = [line for child in node.children for line in self._iter_lines(child, "")]
+                for number, line in enumerate(lines):
+                    yield f"{indent}{'  ' if number else '- '}{line}"
+            case nodes.row():
+                cells = (" ".join(self._iter_lines(cell, "")) for cell in node.children)
+                yield indent + " | ".join(" ".join(cell.split()) for cell in cells)
+            case nodes.field():
+                lines = [line for child in node.children for line in self._iter_lines(child, "")]
+                yield f"{indent}{lines[0]}: {' '.join(lines[1:])}" if lines else ""
+            case nodes.comment() | nodes.system_message() | nodes.Invisible() | nodes.raw():
+                return
+            case nodes.TextElement():
+                yield indent + " ".join(self._get_text(node).split())
+            case _:
+                for child in node.children:
+                    yield from self._iter_lines(child, indent)
+
+    def _get_text(self, node: Node) -> str:
+        if isinstance(node, nodes.Text):
+            return node.astext().replace("\0", "")
+        if isinstance(node, nodes.substitution_reference):
+            name = node["refname"] if "refname" in node else node.astext()
+            return self._substitutions.get(name, node.astext())
+        if isinstance(node, nodes.footnote_reference | nodes.system_message):
+            return ""
+        return "".join(map(self._get_text, node.children))

@@ -1,0 +1,90 @@
+"""Drops keywords that are parts of sentences instead of names: "generate links", "bugs fixed"."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from kg.text.chunks import Chunk
+from kg.text.keywords.protocol import ChunkKeywords
+from kg.text.keywords.usage import FormUsage
+from kg.words.normaliser import FUNCTION_WORDS, normalise_phrase, split_words, stem_word
+
+MIN_CAPITAL_SHARE = Fraction(1, 2)
+"""Share of a word's occurrences inside sentences with a capital, from which it is a proper name."""
+
+FILE_OF_LANGUAGE = {"cs": "cz", "nb": "no", "nn": "no"}
+"""YAKE's names of lists of stop words that are not the codes of their languages."""
+
+_ALLOWED_INSIDE = frozenset({"of", "and", "for", "de", "du", "des", "la", "le", "del", "di", "da"})
+"""Function words that occur in names: "order of magnitude", "read and write", "mot de passe"."""
+# A capitalised word after a word in small letters, which therefore does not begin a sentence.
+_INNER_WORD = re.compile(r"(?<=[a-z,] )[^\W\d_]\w*")
+
+
+def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> list[ChunkKeywords]:
+    """Returns the keywords of each chunk without those that no rule allows to be names.
+
+    * In every language: no function word inside, except a few such as "of".
+    * In English: the last word is a noun, and a first word that is used as a verb is a noun too. A
+      word is one if the text uses it so ("*the* page *is*") in a twentieth of its occurrences, or
+      writes it with a capital inside sentences. Rare words are not judged. A phrase that is once
+      used as a name is kept.
+
+    Args:
+        chunks: the text.
+        rows: the keywords of each chunk, in the order of ``chunks``.
+    """
+    words = {stem_word(w) for row in rows for keyword in row.keywords for w in split_words(keyword)}
+    english = [chunk for chunk in chunks if str(chunk.metadata.get("language", "en"))[:2] == "en"]
+    phrases = {normalise_phrase(keyword) for row in rows for keyword in row.keywords}
+    usage = FormUsage(english, words | phrases)
+    names = _find_proper_names(english)
+    kept_rows = []
+    for chunk, row in zip(chunks, rows, strict=True):
+        language = str(chunk.metadata.get("language", "en"))[:2]
+        kept = tuple(k for k in row.keywords if _is_name(k, language, usage, names))
+        kept_rows.append(msgspec.structs.replace(row, keywords=kept))
+    return kept_rows
+
+
+def _is_name(keyword: str, language: str, usage: FormUsage, names: Collection[str]) -> bool:
+    words = split_words(keyword)
+    function_words = FUNCTION_WORDS if language == "en" else load_stop_words(language)
+    if any(word in function_words and word not in _ALLOWED_INSIDE for word in words[1:-1]):
+        return False
+    if language != "en" or not words or usage.is_ever_name(normalise_phrase(keyword)):
+        return True
+    first, last = stem_word(words[0]), stem_word(words[-1])
+
+    def is_noun(word: str) -> bool:
+        return word in names or not word.isalpha() or not usage.is_rarely_name(word)
+
+    return is_noun(last) and (not usage.is_verb(first) or is_noun(first))
+
+
+def _find_proper_names(chunks: Sequence[Chunk]) -> set[str]:
+    capitals: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    for chunk in chunks:
+        for word in _INNER_WORD.findall(chunk.text):
+            form = stem_word(word.casefold())
+            totals[form] += 1
+            capitals[form] += word[0].isupper()
+    return {form for form, count in capitals.items() if count >= MIN_CAPITAL_SHARE * totals[form]}
+
+
+@cache
+def load_stop_words(language: str) -> frozenset[str]:
+    """Returns the stop words of a language as YAKE lists them; none for an unknown language."""
+    name = FILE_OF_LANGUAGE.get(language, language)
+    file = resources.files("yake.core") / "StopwordsList" / f"stopwords_{name}.txt"
+    if not language.isalpha() or not file.is_file():
+        return frozenset()
+    return frozenset(file.read_bytes().decode("utf-8", "replace").casefold().split())

@@ -1,0 +1,72 @@
+"""Tests the language of documents, and which keywords are dropped as parts of sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg.text.chunks import Chunk
+from kg.text.documents.language import detect_language
+from kg.text.keywords.fragments import drop_fragments
+from kg.text.keywords.protocol import ChunkKeywords
+
+PROSE = {
+    "en": "The package manager reads the list of all files that have been installed, and it "
+    "removes those which are not needed by any of the other packages on this system.",
+    "de": "Die Paketverwaltung liest die Liste aller Dateien, die installiert wurden, und sie "
+    "entfernt diejenigen, die von keinem der anderen Pakete auf diesem System gebraucht werden.",
+    "fr": "Le gestionnaire de paquets lit la liste de tous les fichiers qui ont été installés, et "
+    "il supprime ceux dont aucun des autres paquets de ce système n'a besoin.",
+    "es": "El gestor de paquetes lee la lista de todos los archivos que se han instalado y elimina "
+    "los que no son necesarios para ninguno de los otros paquetes de este sistema.",
+    "ja": "パッケージマネージャはインストールされたすべてのファイルの一覧を読みます。",
+    "zh": "软件包管理器读取所有已安装文件的列表。",
+    "ko": "패키지 관리자는 설치된 모든 파일의 목록을 읽습니다.",
+}
+
+
+@pytest.mark.parametrize("language", PROSE)
+def test_language_is_detected_by_stop_words(language: str) -> None:
+    assert detect_language([PROSE[language]]) == language
+    # Code with English words does not decide.
+    code = "while (true) { total += array[i]; }"
+    assert detect_language([code, PROSE[language], PROSE[language]]) == language
+
+
+def test_unclear_language_is_unknown() -> None:
+    assert detect_language(["Too short."]) == ""
+    assert detect_language(["int x = foo(bar, baz); return qux; " * 20]) == ""
+    assert detect_language([PROSE["de"], PROSE["fr"], PROSE["es"]]) == ""
+    assert detect_language([]) == ""
+
+
+def drop_from(text: str, *keywords: str, language: str = "en") -> list[str]:
+    chunk = Chunk("a#1", text, {"language": language})
+    (row,) = drop_fragments([chunk], [ChunkKeywords("a#1", keywords)])
+    return list(row.keywords)
+
+
+def test_parts_of_sentences_are_dropped() -> None:
+    text = (
+        "To generate links, generate them. You generate links and must generate pages. "
+        "They generate links. The link is in the page. A link of the page is on the page. "
+        "The bugs were fixed. Bugs fixed. Errors fixed. Faults fixed. It was fixed. All fixed. "
+    )
+    assert drop_from(text, "generate links", "Bugs fixed", "generate", "link", "page") == [
+        "link",
+        "page",
+    ]
+    # Rare words are not judged.
+    assert drop_from("Bugs fixed.", "Bugs fixed") == ["Bugs fixed"]
+    assert drop_from("x", "order of magnitude", "index is written") == ["order of magnitude"]
+
+
+def test_names_with_capitals_are_kept() -> None:
+    text = "We use Sphinx here. They like Sphinx better. Use Sphinx. Run Sphinx! Get Sphinx twice."
+    assert drop_from(text, "Sphinx") == ["Sphinx"]
+
+
+def test_other_languages_have_only_their_function_words() -> None:
+    text = "die den Request erhalten " * 9
+    assert drop_from(text, "Antwort die den Request", "Request erhalten", language="de") == [
+        "Request erhalten"
+    ]
