@@ -83,8 +83,9 @@ def _hash_content(card: CheckedCard) -> int:
     """Returns a number that is equal for copies, and rarely for other cards.
 
     Python's own hash is fast, and differs between processes, so that nothing else may depend on it.
+    The rules are left out, since cards with the same facts and question hardly differ in them.
     """
-    return hash((card.question, *sorted(card.facts), *sorted(card.rules)))
+    return hash((card.question, *sorted(card.facts)))
 
 
 def _digest_content(card: CheckedCard) -> bytes:

@@ -202,6 +202,7 @@ class _FoundCards:
         n = len(observations.ids)
         self._files = files
         self._ids, self._row_order = observations.ids, observations.row_order
+        self._row_ids = self._ids.take(self._row_order)
         self._other_ids = StringNumbers()
         self._copies_fields = copies_fields
         self.n_cards = 0
@@ -235,7 +236,7 @@ class _FoundCards:
         self.n_cards += len(block.cards)
         self.hash.add(block.cards)
         self.labels[numbers] = [LABEL_CODE[card.label] for card in cards]
-        self.mined[numbers] = [card.rests_on_mined_rules for card in cards]
+        self.mined[numbers] = [card.meta.mined_rules is True for card in cards]
         if not self._copies_fields:
             return
         for column, texts in (
@@ -250,11 +251,12 @@ class _FoundCards:
     def _find_next_rows(self, cards: Sequence[CheckedCard]) -> NDArray[np.integer[Any]] | None:
         """Returns the numbers of the cards if the rows are about the same ones in this order.
 
-        Runs write them so, and to compare ids takes half the time of looking them up.
+        Runs write them so, and to compare ids takes far less time than to look them up.
         """
-        numbers = self._row_order[self.n_cards : self.n_cards + len(cards)]
         ids = [card.id.encode("utf-8", "surrogatepass") for card in cards]
-        return numbers if list(self._ids.iter_encoded(numbers.tolist())) == ids else None
+        if not self._row_ids.has_run(self.n_cards, ids):
+            return None
+        return self._row_order[self.n_cards : self.n_cards + len(cards)]
 
     @cached_property
     def _index(self) -> StringNumbers:
