@@ -82,10 +82,9 @@ class PackedStrings(Sequence[str]):
             return False
         start = self._ends[first - 1] if first else 0
         ends = list(accumulate(map(len, encoded), initial=start))
-        return (
-            self._ends[first : first + len(encoded)].tolist() == ends[1:]
-            and self._bytes[start : ends[-1]] == b"".join(encoded)
-        )
+        if self._ends[first : first + len(encoded)].tolist() != ends[1:]:
+            return False
+        return self._bytes[start : ends[-1]] == b"".join(encoded)
 
     def _view_ends(self) -> NDArray[np.unsignedinteger[Any]]:
         """Returns the ends as an array; nothing can be appended while it exists."""
