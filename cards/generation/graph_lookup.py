@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -283,15 +283,17 @@ class GraphLookup:
         """Lists facts of ``fact_predicates`` with ``term`` as subject, denials last."""
         facts = self._facts_cache.get(term)
         if facts is None:
-            facts = [
-                Fact(term, p, o)
-                for p in self.fact_predicates
-                for o in self.graph_index.find_objects(term, p)
-                if o not in self.unusable_nodes
-            ]
-            facts += self.denials.get(term, ())
-            self._facts_cache[term] = facts
+            facts = self._facts_cache[term] = list(self.iter_facts_about(term))
         return facts
+
+    def iter_facts_about(self, term: int) -> Iterator[Fact]:
+        """Yields the facts of ``list_facts_about``, without finding all if few are needed."""
+        for p, row in zip(self.fact_predicates, self._fact_rows, strict=True):
+            if term in row:
+                for o in self.graph_index.find_objects(term, p):
+                    if o not in self.unusable_nodes:
+                        yield Fact(term, p, o)
+        yield from self.denials.get(term, ())
 
     def list_incoming_facts(self, term: int, p: int) -> list[Fact]:
         """Lists up to ``MAX_INCOMING_FACTS`` asserted facts of ``p`` with ``term`` as object."""
