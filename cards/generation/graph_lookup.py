@@ -55,7 +55,7 @@ class GraphLookup:
         self._subjects_cache: dict[tuple[int, bool], list[int]] = {}
         self._label_cache: dict[int, str] = {}
         self._words_cache: dict[int, frozenset[str]] = {}
-        self._linking_cache: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._linking_cache: dict[tuple[int, ...], list[Mapping[int, Cell]]] = {}
         self._objects_cache: dict[int, list[int]] = {}
         self._style_cache: dict[TermRole, Style] = {}
         self._nameable_cache: dict[int, bool] = {}
@@ -316,8 +316,7 @@ class GraphLookup:
 
     def count_outgoing_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as subject."""
-        cells = [cell for row in self._fact_rows if (cell := row.get(term)) is not None]
-        return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
+        return _count_values(self._fact_rows, term)
 
     @cached_property
     def _fact_rows(self) -> list[Mapping[int, Cell]]:
@@ -325,29 +324,29 @@ class GraphLookup:
 
     def count_incoming_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as object."""
-        find_subjects, count = self.graph_index.find_subjects, 0
-        for p in self._find_linking_predicates(self.get_types(term)):
-            count += len(find_subjects(p, term))
-        return count
+        return _count_values(self._find_linking_rows(self.get_types(term)), term)
 
-    def _find_linking_predicates(self, types: tuple[int, ...]) -> tuple[int, ...]:
+    def _find_linking_rows(self, types: tuple[int, ...]) -> list[Mapping[int, Cell]]:
         """Finds the ``fact_predicates`` that can have an object of the classes ``types``.
 
         This is judged by a sample of their objects. Without classes, all predicates with entities
         as objects are returned. Skipping the other predicates makes counting much faster.
+
+        Returns:
+            Of each predicate, object → subjects.
         """
-        predicates = self._linking_cache.get(types)
-        if predicates is None:
+        rows = self._linking_cache.get(types)
+        if rows is None:
             classes = set(types)
-            predicates = self._linking_cache[types] = tuple(
-                p
+            rows = self._linking_cache[types] = [
+                self.graph_index.get_reverse_row(p)
                 for p in self.fact_predicates
                 if any(
                     not self.terms.is_literal(o) and (not classes or classes & {*self.get_types(o)})
                     for o in self._sample_objects(p)
                 )
-            )
-        return predicates
+            ]
+        return rows
 
     def _sample_objects(self, p: int) -> list[int]:
         """Samples objects of a predicate, by evenly spaced subjects.
@@ -389,6 +388,11 @@ class GraphLookup:
                 )
             self._namesakes_cache[term] = namesakes
         return namesakes
+
+
+def _count_values(rows: list[Mapping[int, Cell]], term: int) -> int:
+    cells = [cell for row in rows if (cell := row.get(term)) is not None]
+    return sum([1 if cell.__class__ is int else len(cell) for cell in cells])  # type: ignore[arg-type]  # not int here
 
 
 def to_degree_levels(n_incoming: int, n_outgoing: int) -> tuple[int, int]:
