@@ -392,7 +392,7 @@ class GraphLookup:
 
 def _count_values(rows: list[Mapping[int, Cell]], term: int) -> int:
     cells = [cell for row in rows if (cell := row.get(term)) is not None]
-    return sum([1 if cell.__class__ is int else len(cell) for cell in cells])  # type: ignore[arg-type]  # not int here
+    return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
 
 
 def to_degree_levels(n_incoming: int, n_outgoing: int) -> tuple[int, int]:
