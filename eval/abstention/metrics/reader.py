@@ -27,7 +27,14 @@ from eval.abstention.metrics.outcomes import (
     parse_pred,
 )
 from eval.abstention.metrics.record import Source
-from eval.abstention.metrics.result_row import ResultRow, Traits, build_row_decoder, parse_codes
+from eval.abstention.metrics.result_row import (
+    ResultRow,
+    Traits,
+    build_row_decoder,
+    is_probability,
+    parse_codes,
+    parse_confidences,
+)
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import decode_block, iter_decoded_lines, iter_line_blocks
 from kg.base.packed_strings import PackedStrings, StringNumbers
@@ -182,7 +189,7 @@ class ResultReader:
         card_set = card_sets.pop() if len(card_sets) == 1 else None
         if not card_set or (self.card_set and card_set != self.card_set):
             return None
-        confidences = _confidence_column(rows)
+        confidences = parse_confidences(rows)
         if confidences is None:
             return None
         cards = self.index.add_all([row.id for row in rows])
@@ -373,7 +380,7 @@ class ResultReader:
 
     def _parse_confidence(self, row: ResultRow, where: str) -> float | None:
         value = row.confidence
-        if value is None or _is_probability(value):
+        if value is None or is_probability(value):
             return None if value is None else float(value)
         if row.cards:
             raise RecordError(
@@ -390,22 +397,6 @@ def _extend_numbers(numbers: array[int], names: StringNumbers, texts: Sequence[s
     if is_named.any():
         added[is_named] = names.add_all([text for text in texts if text])
     numbers.frombytes(added.tobytes())
-
-
-def _confidence_column(rows: Sequence[ResultRow]) -> Floats | None:
-    """Returns confidences, nan where there is none; ``None`` if one is not a probability."""
-    values = [row.confidence for row in rows]
-    types = set(map(type, values))
-    if types == {type(None)}:
-        return np.full(len(rows), np.nan)
-    if not types <= {float, int, type(None)}:
-        return None
-    column = np.array([_NAN if value is None else value for value in values], dtype=np.float64)
-    return None if ((column < 0) | (column > 1)).any() else column
-
-
-def _is_probability(value: object) -> bool:
-    return type(value) in (float, int) and 0 <= value <= 1  # type: ignore[operator]
 
 
 def _equals_stored_codes(
