@@ -18,7 +18,7 @@ from cards.generation.balance import (
 from cards.generation.graph_lookup import GraphLookup, to_degree_levels
 from cards.generation.pools import Pool
 from cards.generation.prover import Prover
-from cards.generation.set_aside import Unknowns, has_other_fact
+from cards.generation.set_aside import Unknowns
 from cards.generation.shortage import Obstacle
 from kg.claims import Label
 
@@ -66,7 +66,7 @@ class EntitySampler:
         self.used: set[int] = set()
         """Entities already asked about: each is the varying term of one triplet at most."""
         self.strict = True
-        """Whether degrees must be alike, and not only whether there are other facts."""
+        """Whether degrees must be alike."""
         self.matches_words = matches_words
         self.compares_rest = compares_rest
         self.wants_true = False
@@ -90,7 +90,6 @@ class EntitySampler:
         """Whether some anchors have anchors themselves (chains), judged by a sample."""
         self._derived_holders: dict[int, list[int]] = {}
         self._rest_level_cache: dict[int, tuple[int, int]] = {}
-        self._other_fact_cache: dict[int, bool] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
     @cached_property
@@ -205,21 +204,19 @@ class EntitySampler:
         The levels (``GraphLookup.get_degree_levels``) are those in the graph before facts were set
         aside. Of an entity with many facts, more cards can be made without its value than of
         others. With ``compares_rest`` the levels of the facts that the graph still has beside those
-        with the predicate must be equal, too: a reader of that graph can count them. Unless
-        ``strict``, only whether there is a fact beside those with the predicate must be equal: the
-        entity of a U card needs one, so that its card can state as much as the others.
+        with the predicate must be equal, too: a reader of that graph can count them.
 
         Args:
             other: the entity that others are compared with.
             anchor: if given, both must also share the same number of words with this term.
         """
-        levels = self._get_degree_levels(other)
+        levels = self._get_degree_levels(other) if self.strict else None
         words = self._get_frequent_words(other) if self.matches_words else None
         n_shared = 0 if anchor is None else count_shared_words(self.lookup, other, anchor)
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.
-            if self._get_degree_levels(x) != levels:
+            if levels is not None and self._get_degree_levels(x) != levels:
                 return False
             if words is not None and self._get_frequent_words(x) != words:
                 self.rejections[Obstacle.NAMES] += 1
@@ -236,8 +233,6 @@ class EntitySampler:
         return words
 
     def _get_degree_levels(self, x: int) -> tuple[int, ...]:
-        if not self.strict:
-            return (self._has_other_fact(x),)
         levels = self.full_lookup.get_degree_levels(x)
         if not self.compares_rest:
             return levels
@@ -245,13 +240,6 @@ class EntitySampler:
         if rest_levels is None:
             rest_levels = self._rest_level_cache[x] = self._count_rest_levels(x)
         return (*levels, *rest_levels)
-
-    def _has_other_fact(self, x: int) -> bool:
-        found = self._other_fact_cache.get(x)
-        if found is None:
-            found = has_other_fact(self.full_lookup, x, self.pool.p)
-            self._other_fact_cache[x] = found
-        return found
 
     def _count_rest_levels(self, x: int) -> tuple[int, int]:
         n_incoming = self.lookup.count_incoming_facts(x)

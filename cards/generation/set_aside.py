@@ -182,7 +182,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
         need = needs[candidate.pool_number]
         derivable = any(_iter_entailed(closure, need.pool, candidate))
         if not derivable and (
-            _has_kind(reduced, candidate.x) or has_other_fact(reduced, candidate.x, need.pool.p)
+            _has_kind(reduced, candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
         ):
             unknowns[candidate.pool_number].anchors[candidate.x] = candidate.anchors
     return SetAside(reduced, triples, tuple(unknowns))
@@ -201,7 +201,7 @@ def _draw_candidates(
 
     def iter_terms() -> Iterator[tuple[int, tuple[int, ...]]]:
         for x, anchors in _iter_terms(pool, rng):
-            if has_other_fact(lookup, x, pool.p, removed):
+            if _has_other_fact(lookup, x, pool.p, removed):
                 yield x, anchors
             else:
                 reserve.append((x, anchors))
@@ -236,7 +236,7 @@ def _find_obstacle(pool: Pool, x: int) -> str:
         return NO_NAME
     if not any(map(lookup.is_nameable, anchors)):
         return NO_VALUE
-    if not has_other_fact(lookup, x, pool.p) and not _has_kind(lookup, x):
+    if not _has_other_fact(lookup, x, pool.p) and not _has_kind(lookup, x):
         return NO_FACT
     return ""
 
@@ -254,7 +254,7 @@ def _has_kind(lookup: GraphLookup, x: int) -> bool:
     return any(not is_vocabulary(lookup.terms.get_text(c)) for c in lookup.get_types(x))
 
 
-def has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:
+def _has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:
     """Returns whether a card can state a fact about a term beside its values of ``p``."""
     return any(
         f.p != p and (f.s, f.p, f.o) not in removed for f in lookup.iter_facts_about(x)

@@ -22,7 +22,6 @@ from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
 from cards.generation.card_plan import CardPlan
 from cards.generation.entity_sampler import EntitySampler
-from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from cards.generation.set_aside import share_equally
 from cards.generator import CardSet, make_cards
@@ -672,23 +671,6 @@ def test_published_graph_gives_balanced_cards(published_data: Path, tmp_path: Pa
 
 def test_every_card_has_a_claim_with_a_subject(card_set: CardSet) -> None:
     assert all(isinstance(card.claim, Claim) and card.claim.subj for card in card_set.cards)
-
-
-def test_where_unknown_cards_need_another_fact_all_cards_have_one() -> None:
-    """Of some cities only the mayor or the country is given, so no card can ask for it as unknown.
-
-    If others asked about them, the number of a city's facts would tell the label.
-    """
-    kb = KnowledgeBase.open("mayors")
-    lookup = GraphLookup(kb)
-    result = make_cards(kb, CardPlan(per_label=200))
-    counts = Counter(card.label for card in result.cards)
-    assert counts["E"] == counts["C"] == counts["U"] >= 10
-    n_facts = {
-        card.id: lookup.count_outgoing_facts(kb.graph.index.terms.intern(card.claim.subj))
-        for card in result.cards
-    }
-    assert set(n_facts.values()) == {2}
 
 
 def test_mayors_give_proved_cards() -> None:
