@@ -187,7 +187,8 @@ class CardSetHash:
         rows = [(c.id, c.facts, c.rules, c.question, c.gold, c.label) for c in cards]
         if rows:
             # Each row is followed by a line end, which separates it from the next one.
-            self._digest.update(self._separator + _ENCODER.encode_lines(rows)[:-1])
+            self._digest.update(self._separator)
+            self._digest.update(memoryview(_ENCODER.encode_lines(rows))[:-1])
             self._separator = b"\n"
 
     def hexdigest(self) -> str:

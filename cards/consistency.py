@@ -67,7 +67,10 @@ def find_card_problems(
 
 def _check_labels(block: CardBlock) -> Iterator[CardProblem]:
     for line, card in zip(block.lines, block.cards, strict=True):
-        for field, proof in (("proof", card.proof), ("card_proof", card.meta.card_proof)):
+        card_proof = card.meta.card_proof
+        if card.proof is None and card_proof is None:
+            continue
+        for field, proof in (("proof", card.proof), ("card_proof", card_proof)):
             kind = proof.kind if isinstance(proof, Proof | CheckedProof) else None
             proved = LABEL_OF_PROOF.get(str(kind), card.label)
             if proved != card.label:
@@ -80,8 +83,9 @@ def _hash_content(card: CheckedCard) -> int:
     """Returns a number that is equal for copies, and rarely for other cards.
 
     Python's own hash is fast, and differs between processes, so that nothing else may depend on it.
+    The rules are left out, since cards with the same facts and question hardly differ in them.
     """
-    return hash((card.question, *sorted(card.facts), *sorted(card.rules)))
+    return hash((card.question, *sorted(card.facts)))
 
 
 def _digest_content(card: CheckedCard) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -55,7 +55,7 @@ class GraphLookup:
         self._subjects_cache: dict[tuple[int, bool], list[int]] = {}
         self._label_cache: dict[int, str] = {}
         self._words_cache: dict[int, frozenset[str]] = {}
-        self._linking_cache: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._linking_cache: dict[tuple[int, ...], list[Mapping[int, Cell]]] = {}
         self._objects_cache: dict[int, list[int]] = {}
         self._style_cache: dict[TermRole, Style] = {}
         self._nameable_cache: dict[int, bool] = {}
@@ -283,15 +283,17 @@ class GraphLookup:
         """Lists facts of ``fact_predicates`` with ``term`` as subject, denials last."""
         facts = self._facts_cache.get(term)
         if facts is None:
-            facts = [
-                Fact(term, p, o)
-                for p in self.fact_predicates
-                for o in self.graph_index.find_objects(term, p)
-                if o not in self.unusable_nodes
-            ]
-            facts += self.denials.get(term, ())
-            self._facts_cache[term] = facts
+            facts = self._facts_cache[term] = list(self.iter_facts_about(term))
         return facts
+
+    def iter_facts_about(self, term: int) -> Iterator[Fact]:
+        """Yields the facts of ``list_facts_about``, without finding all if few are needed."""
+        for p, row in zip(self.fact_predicates, self._fact_rows, strict=True):
+            if term in row:
+                for o in self.graph_index.find_objects(term, p):
+                    if o not in self.unusable_nodes:
+                        yield Fact(term, p, o)
+        yield from self.denials.get(term, ())
 
     def list_incoming_facts(self, term: int, p: int) -> list[Fact]:
         """Lists up to ``MAX_INCOMING_FACTS`` asserted facts of ``p`` with ``term`` as object."""
@@ -314,8 +316,7 @@ class GraphLookup:
 
     def count_outgoing_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as subject."""
-        cells = [cell for row in self._fact_rows if (cell := row.get(term)) is not None]
-        return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
+        return _count_values(self._fact_rows, term)
 
     @cached_property
     def _fact_rows(self) -> list[Mapping[int, Cell]]:
@@ -323,29 +324,29 @@ class GraphLookup:
 
     def count_incoming_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as object."""
-        find_subjects, count = self.graph_index.find_subjects, 0
-        for p in self._find_linking_predicates(self.get_types(term)):
-            count += len(find_subjects(p, term))
-        return count
+        return _count_values(self._find_linking_rows(self.get_types(term)), term)
 
-    def _find_linking_predicates(self, types: tuple[int, ...]) -> tuple[int, ...]:
+    def _find_linking_rows(self, types: tuple[int, ...]) -> list[Mapping[int, Cell]]:
         """Finds the ``fact_predicates`` that can have an object of the classes ``types``.
 
         This is judged by a sample of their objects. Without classes, all predicates with entities
         as objects are returned. Skipping the other predicates makes counting much faster.
+
+        Returns:
+            Of each predicate, object → subjects.
         """
-        predicates = self._linking_cache.get(types)
-        if predicates is None:
+        rows = self._linking_cache.get(types)
+        if rows is None:
             classes = set(types)
-            predicates = self._linking_cache[types] = tuple(
-                p
+            rows = self._linking_cache[types] = [
+                self.graph_index.get_reverse_row(p)
                 for p in self.fact_predicates
                 if any(
                     not self.terms.is_literal(o) and (not classes or classes & {*self.get_types(o)})
                     for o in self._sample_objects(p)
                 )
-            )
-        return predicates
+            ]
+        return rows
 
     def _sample_objects(self, p: int) -> list[int]:
         """Samples objects of a predicate, by evenly spaced subjects.
@@ -387,6 +388,11 @@ class GraphLookup:
                 )
             self._namesakes_cache[term] = namesakes
         return namesakes
+
+
+def _count_values(rows: list[Mapping[int, Cell]], term: int) -> int:
+    cells = [cell for row in rows if (cell := row.get(term)) is not None]
+    return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
 
 
 def to_degree_levels(n_incoming: int, n_outgoing: int) -> tuple[int, int]:

@@ -146,7 +146,8 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         if q == p:
             continue
         groups: dict[int, list[int]] = {}
-        for s in subjects:
+        row = lookup.graph_index.get_row(q)
+        for s in filter(row.__contains__, subjects):
             for o in lookup.graph_index.find_objects(s, q):
                 groups.setdefault(o, []).append(s)
         shared = [group for group in groups.values() if len(group) > 1]
@@ -156,6 +157,8 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         n_different = len({frozenset(pair) for pair in pairs})
         if n_different >= MIN_PAIRS and _share_values(values, pairs) >= MIN_SETTLED:
             settling.add(q)
+    if not settling:
+        return frozenset()
     telling = {p, *settling}
     n_told = sum(all(fact.p in telling for fact in lookup.list_facts_about(s)) for s in subjects)
     return frozenset(settling if n_told <= MAX_TOLD * len(subjects) else ())

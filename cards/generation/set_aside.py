@@ -257,7 +257,7 @@ def _has_kind(lookup: GraphLookup, x: int) -> bool:
 def _has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:
     """Returns whether a card can state a fact about a term beside its values of ``p``."""
     return any(
-        f.p != p and (f.s, f.p, f.o) not in removed for f in lookup.list_facts_about(x)
+        f.p != p and (f.s, f.p, f.o) not in removed for f in lookup.iter_facts_about(x)
     ) or any(lookup.list_incoming_facts(x, q) for q in lookup.fact_predicates)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cards.card import CardSetHash, hash_card_set
-from cards.card_blocks import CardBlock
+from cards.card_blocks import CardBlock, CheckedCard
 from cards.card_origin import read_card_origin
 from cards.joiner import iter_joined_cards, join_cards
 from eval.abstention.metrics.mined_cards import leave_out_mined_cards
@@ -68,7 +70,9 @@ def read_checked_results(
         observations = check_cards(observations, cards, allow_changed=allow_changed)
     if without_mined:
         observations = leave_out_mined_cards(observations)
-    return observations if keep_ids else replace(observations, ids=PackedStrings())
+    if keep_ids:
+        return observations
+    return replace(observations, ids=PackedStrings(), row_order=np.empty(0, dtype=np.int32))
 
 
 def filter_results_by_cards(results: Sequence[Path], cards: Sequence[Path]) -> list[Path]:
@@ -125,7 +129,7 @@ def check_cards(
     # Observations without a card set have a hash of their ids instead, with this prefix.
     has_card_set = not observations.card_set.startswith("ids-")
     files = [Path(path) for path in paths]
-    found = _FoundCards(files, observations.ids, copies_fields=not has_card_set)
+    found = _FoundCards(files, observations, copies_fields=not has_card_set)
     integrity = check_card_files(files, found.store_block, allow_changed=allow_changed)
     card_set_hash = found.hash.hexdigest()[:12]
     where = ", ".join(str(path) for path in paths)
@@ -192,10 +196,13 @@ class _FoundCards:
         strings: the strings by number.
     """
 
-    def __init__(self, files: Sequence[Path], ids: PackedStrings, *, copies_fields: bool) -> None:
-        n = len(ids)
+    def __init__(
+        self, files: Sequence[Path], observations: Observations, *, copies_fields: bool
+    ) -> None:
+        n = len(observations.ids)
         self._files = files
-        self._index = StringNumbers(ids)
+        self._ids, self._row_order = observations.ids, observations.row_order
+        self._row_ids = self._ids.take(self._row_order)
         self._other_ids = StringNumbers()
         self._copies_fields = copies_fields
         self.n_cards = 0
@@ -212,23 +219,24 @@ class _FoundCards:
         Raises:
             DuplicateIdError: the id of a card occurs twice, in one file or in two.
         """
-        numbers = self._index.find_all([card.id for card in block.cards])
-        is_found = numbers >= 0
-        cards = [block.cards[index] for index in np.flatnonzero(is_found).tolist()]
-        others = [block.cards[index].id for index in np.flatnonzero(~is_found).tolist()]
-        numbers = numbers[is_found]
-        n_ids = len(self._other_ids) + len(others)
-        self._other_ids.add_all(others)
-        if (
-            len(self._other_ids) < n_ids
-            or (self.labels[numbers] >= 0).any()
-            or np.unique(numbers).size < numbers.size
-        ):
-            join_cards(self._files)  # which names the id and its files
+        cards = block.cards
+        numbers = self._find_next_rows(cards)
+        if numbers is None:
+            numbers = self._index.find_all([card.id for card in block.cards])
+            is_found = numbers >= 0
+            cards = [block.cards[index] for index in np.flatnonzero(is_found).tolist()]
+            others = [block.cards[index].id for index in np.flatnonzero(~is_found).tolist()]
+            numbers = numbers[is_found]
+            n_ids = len(self._other_ids) + len(others)
+            self._other_ids.add_all(others)
+            if len(self._other_ids) < n_ids or np.unique(numbers).size < numbers.size:
+                join_cards(self._files)  # which names the id and its files
+        if (self.labels[numbers] >= 0).any():
+            join_cards(self._files)
         self.n_cards += len(block.cards)
         self.hash.add(block.cards)
         self.labels[numbers] = [LABEL_CODE[card.label] for card in cards]
-        self.mined[numbers] = [card.rests_on_mined_rules for card in cards]
+        self.mined[numbers] = [card.meta.mined_rules is True for card in cards]
         if not self._copies_fields:
             return
         for column, texts in (
@@ -239,6 +247,20 @@ class _FoundCards:
             (self.clusters, [card.cluster or card.claim.subj for card in cards]),
         ):
             column[numbers] = self.strings.add_all(texts)
+
+    def _find_next_rows(self, cards: Sequence[CheckedCard]) -> NDArray[np.integer[Any]] | None:
+        """Returns the numbers of the cards if the rows are about the same ones in this order.
+
+        Runs write them so, and to compare ids takes far less time than to look them up.
+        """
+        ids = [card.id.encode("utf-8", "surrogatepass") for card in cards]
+        if not self._row_ids.has_run(self.n_cards, ids):
+            return None
+        return self._row_order[self.n_cards : self.n_cards + len(cards)]
+
+    @cached_property
+    def _index(self) -> StringNumbers:
+        return StringNumbers(self._ids)
 
     def make_column(self, numbers: NDArray[np.int32]) -> StringColumn:
         """Makes a column of the strings with these numbers."""

@@ -76,6 +76,16 @@ class PackedStrings(Sequence[str]):
             dtype=np.bool_,
         )
 
+    def has_run(self, first: int, encoded: Sequence[bytes]) -> bool:
+        """Whether the strings from an index on are these, encoded as UTF-8."""
+        if first + len(encoded) > len(self):
+            return False
+        start = self._ends[first - 1] if first else 0
+        ends = list(accumulate(map(len, encoded), initial=start))
+        if self._ends[first : first + len(encoded)].tolist() != ends[1:]:
+            return False
+        return self._bytes[start : ends[-1]] == b"".join(encoded)
+
     def _view_ends(self) -> NDArray[np.unsignedinteger[Any]]:
         """Returns the ends as an array; nothing can be appended while it exists."""
         import numpy as np
@@ -109,8 +119,7 @@ class PackedStrings(Sequence[str]):
         n, n_bytes = len(self), len(self._bytes)
         if not n_bytes:
             return np.arange(n, dtype=np.int64)
-        ends = self._view_ends()
-        width = max(int(np.diff(ends).max(initial=0)), int(ends[0]))
+        width = self._find_width()
         # numpy compares padded strings, which is fast, but takes a NUL at the end for padding.
         if b"\0" in self._bytes or width * n > _MAX_PADDING * n_bytes:
             encoded = list(self.iter_encoded(range(n)))
@@ -124,9 +133,25 @@ class PackedStrings(Sequence[str]):
                 padded[start : numbers.stop] = list(self.iter_encoded(numbers))
         return np.argsort(padded, kind="stable").astype(np.int64, copy=False)
 
+    def _find_width(self) -> int:
+        """Returns the length of the longest string in UTF-8."""
+        import numpy as np
+
+        ends = self._view_ends()
+        return max(int(np.diff(ends).max(initial=0)), int(ends[0])) if len(ends) else 0
+
     def take(self, indices: NDArray[np.integer[Any]]) -> PackedStrings:
         """Returns the strings with these indices, in their order."""
+        import numpy as np
+
         taken = PackedStrings()
+        n, width = len(indices), self._find_width()
+        if width and width * len(self) == len(self._bytes):  # all strings have the same length
+            strings = np.frombuffer(self._bytes, dtype=f"V{width}")
+            taken._bytes += strings[indices].tobytes()
+            taken._widen_ends()
+            taken._ends.extend(range(width, width * n + 1, width))
+            return taken
         for start in range(0, len(indices), _CHUNK):
             chunk = indices[start : start + _CHUNK].tolist()
             taken.extend_encoded(list(self.iter_encoded(chunk)))

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from published_metrics import build_published_block, table_to_counts
 from stage_calls import PRODUCT
 
-from cards.card import hash_card_set, read_cards
+import kg.base.files
+from cards.card import Card, hash_card_set, read_cards, write_cards
 from eval.abstention.card_check import check_cards
 from eval.abstention.metrics.cluster_samples import Plan
 from eval.abstention.metrics.console import render_summary, render_tables
@@ -38,7 +39,7 @@ from eval.metrics.number_text import format_with_interval
 from eval.metrics_abstention import PolicyChoice, main
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.packed_strings import PackedStrings, StringColumn
-from kg.claims import GOLD_OF_LABEL
+from kg.claims import GOLD_OF_LABEL, LABELS, Claim
 
 ROOT = Path(__file__).parents[2]
 QUICK_PLAN = Plan(resamples=200)
@@ -488,6 +489,49 @@ def test_results_are_checked_against_their_cards(
         check_cards(read_observations([write_rows(tmp_path / "r", [changed_row])]), [path])
     with pytest.raises(DuplicateIdError, match="occurs twice"):
         check_cards(observations, [path, path])
+
+
+@pytest.mark.parametrize("n_answered", [1200, 1199])
+def test_the_order_of_the_cards_does_not_matter(
+    n_answered: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cards are compared with the rows in their order first, and looked up if it differs."""
+    monkeypatch.setattr(kg.base.files, "_BLOCK_BYTES", 9_000)
+    files = [tmp_path / "in order.jsonl", tmp_path / "shuffled.jsonl"]
+    cards = [
+        Card(
+            id=f"{number * 7919 % 2003:04x}",
+            facts=(f"Fact {number}.",),
+            question=f"Question {number}?",
+            gold=GOLD_OF_LABEL[label],
+            label=label,
+            claim=Claim(f"https://e/{number}", "https://e/p", "https://e/o"),
+            kind=f"kind {number % 5}",
+            difficulty=("easy", "hard")[number % 2],
+            meta={"mined_rules": label == "C" and number % 4 == 1},
+        )
+        for number, label in enumerate([*LABELS] * 400)
+    ]
+    write_cards(files[0], cards)
+    write_cards(files[1], random.Random(1).sample(cards, len(cards)))
+    rows = [
+        {"id": card.id, "gold": card.gold, "label": card.label, "pred": "YES"}
+        for card in cards[:n_answered]
+    ]
+    rows_file = write_rows(tmp_path / "r", rows)
+    ordered, shuffled = (check_cards(read_observations([rows_file]), [path]) for path in files)
+    by_id = {card.id: card for card in cards}
+    for found in (ordered, shuffled):
+        assert list(found.kinds) == [by_id[id_].kind for id_ in found.ids]
+        assert list(found.difficulties) == [by_id[id_].difficulty for id_ in found.ids]
+        assert found.mined.tolist() == [by_id[id_].rests_on_mined_rules for id_ in found.ids]
+    assert ordered.clusters.tolist() == shuffled.clusters.tolist()
+    assert ordered.notes == shuffled.notes
+    # A card that comes again may be in order with the rows the first time, or the second.
+    for doubled in ([*cards, cards[0]], [cards[0], *cards], [cards[1100], *cards[1:]]):
+        write_cards(files[1], doubled)
+        with pytest.raises(DuplicateIdError, match="occurs twice"):
+            check_cards(read_observations([rows_file]), [files[1]])
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,22 @@ def test_many_strings_are_sorted(width: int, monkeypatch: pytest.MonkeyPatch) ->
     assert list(packed.take(packed.sort_indices())) == sorted(texts)
 
 
+@given(TEXTS | st.lists(st.text(alphabet="ab\0", min_size=2, max_size=2)), st.data())
+def test_strings_are_taken_and_compared_from_a_place_on(
+    texts: list[str], data: st.DataObject
+) -> None:
+    packed = PackedStrings(texts)
+    indices = data.draw(st.lists(st.sampled_from(range(len(texts))))) if texts else []
+    taken = packed.take(np.array(indices, dtype=np.int32))
+    assert list(taken) == [texts[index] for index in indices]
+    first = data.draw(st.integers(0, len(texts) + 1))
+    run = data.draw(TEXTS | st.just(texts[first : first + 3]))
+    encoded = [text.encode("utf-8", "surrogatepass") for text in run]
+    assert packed.has_run(first, encoded) == (
+        texts[first : first + len(run)] == run and first + len(run) <= len(texts)
+    )
+
+
 def test_an_index_out_of_range_raises() -> None:
     with pytest.raises(IndexError):
         PackedStrings(["a"])[1]

@@ -58,6 +58,7 @@ class Observations:
         triplets: the number of each card's triplet, whose cards share their facts, shape (n,); -1
             where unknown.
         mined: mask of the cards that are contradictory only by rules found in the data, shape (n,).
+        row_order: the indices of the cards in the order of their first rows; none if not known.
         preds: prediction codes by system, shape (n,) each; (n, repeats) for a system that answered
             each card several times.
         oracles: systems whose manifests declare them as oracles, which see more than the card.
@@ -93,6 +94,7 @@ class Observations:
     confidences: Mapping[str, Floats] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
     n_mined_left_out: int | None = None
+    row_order: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     warnings: tuple[str, ...] = ()
     signature_details: tuple[str, ...] = ()
 
@@ -301,6 +303,7 @@ def _build_observations(
     return Observations(
         card_set=reader.card_set or compute_fingerprint(ids, labels, golds),
         ids=ids,
+        row_order=np.argsort(kept).astype(np.int32),
         labels=labels,
         golds=golds,
         kinds=make_column([t.kind for t in reader.distinct_traits], traits),

@@ -12,6 +12,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,14 @@ from eval.abstention.metrics.outcomes import (
     parse_pred,
 )
 from eval.abstention.metrics.record import Source
-from eval.abstention.metrics.result_row import ResultRow, Traits, build_row_decoder, parse_codes
+from eval.abstention.metrics.result_row import (
+    ResultRow,
+    Traits,
+    build_row_decoder,
+    is_probability,
+    parse_codes,
+    parse_confidences,
+)
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import decode_block, iter_decoded_lines, iter_line_blocks
 from kg.base.packed_strings import PackedStrings, StringNumbers
@@ -35,6 +43,11 @@ from kg.claims import LABELS
 _MISSING = 255
 """Stored instead of a prediction code for a card without an answer; codes are single bytes."""
 _NAN = float("nan")
+
+_MAX_KNOWN_CLUSTERS = 10_000
+"""Number of clusters whose numbers are kept in a dictionary, which is faster and larger."""
+_get_pred, _get_label, _get_gold = map(attrgetter, ("pred", "label", "gold"))
+_get_traits = attrgetter("kind", "difficulty", "full_label", "mined_rules")
 
 SystemRepeat = tuple[str, int]
 """A system's name and the number of one of its repeats."""
@@ -74,6 +87,7 @@ class ResultReader:
     n_unnamed_rows: int = 0
     n_invalid_confidences: int = 0
     _traits_numbers: dict[Traits, int] = field(default_factory=dict)
+    _known_clusters: dict[str, int] = field(default_factory=dict)
     _preds: dict[SystemRepeat, bytearray] = field(default_factory=dict)
     _confidences: dict[SystemRepeat, array[float]] = field(default_factory=dict)
     _card_set_path: Path | None = None
@@ -166,32 +180,35 @@ class ResultReader:
         if rows is None:
             return None
         try:
-            preds = [PRED_CODE[row.pred] for row in rows]
-            labels = bytes([LABEL_CODE[row.label or ""] for row in rows])
-            golds = bytes([GOLD_CODE[row.gold or ""] for row in rows])
+            preds = bytes(map(PRED_CODE.__getitem__, map(_get_pred, rows)))
+            labels = bytes(map(LABEL_CODE.__getitem__, map(_get_label, rows)))
+            golds = bytes(map(GOLD_CODE.__getitem__, map(_get_gold, rows)))
         except (KeyError, TypeError):
             return None
         card_sets = {row.cards for row in rows}
         card_set = card_sets.pop() if len(card_sets) == 1 else None
         if not card_set or (self.card_set and card_set != self.card_set):
             return None
-        confidences = _confidence_column(rows)
+        confidences = parse_confidences(rows)
         if confidences is None:
             return None
         cards = self.index.add_all([row.id for row in rows])
-        new_cards, first_rows = np.unique(cards, return_index=True)
-        first_rows = first_rows[new_cards >= len(self.labels)]
-        self._add_cards([rows[n] for n in first_rows.tolist()])
-        if len(first_rows) < len(rows):
+        if len(self.index) - len(self.labels) == len(rows):
+            self._add_cards(rows, labels, golds)  # all of them are new
+        else:
+            new_cards, first_rows = np.unique(cards, return_index=True)
+            new = first_rows[new_cards >= len(self.labels)].tolist()
+            new_codes = (bytes([codes[n] for n in new]) for codes in (labels, golds))
+            self._add_cards([rows[n] for n in new], *new_codes)
             for card, row in zip(cards.tolist(), rows, strict=True):
                 if self._has_incomplete_cards or row.mined_rules:
                     self.fill_missing_fields(card, row)
-        if not (
-            _equals_stored_codes(self.labels, cards, labels)
-            and _equals_stored_codes(self.golds, cards, golds)
-        ):
-            return None
-        answers = np.array(preds, dtype=np.uint8)
+            if not (
+                _equals_stored_codes(self.labels, cards, labels)
+                and _equals_stored_codes(self.golds, cards, golds)
+            ):
+                return None
+        answers = np.frombuffer(preds, dtype=np.uint8)
         indices_by_key = _group_rows(rows, path.stem, suffix)
         if any(
             repeat < 0 or not self._are_unanswered((system, repeat), cards[row_indices])
@@ -206,24 +223,31 @@ class ResultReader:
             self.card_set, self._card_set_path = card_set, path
         return len(rows), [system for system, _ in indices_by_key]
 
-    def _add_cards(self, rows: Sequence[ResultRow]) -> None:
+    def _add_cards(self, rows: Sequence[ResultRow], labels: bytes, golds: bytes) -> None:
         """Stores the fields of cards whose ids were added last, in their order."""
-        self.labels += bytes([LABEL_CODE[row.label or ""] for row in rows])
-        self.golds += bytes([GOLD_CODE[row.gold or ""] for row in rows])
-        traits = [(row.kind, row.difficulty, row.full_label, row.mined_rules) for row in rows]
+        self.labels += labels
+        self.golds += golds
+        traits = list(map(_get_traits, rows))
         numbers = {
             key: self._number_traits(Traits(key[0] or "", key[1] or "", key[2] or "", bool(key[3])))
             for key in dict.fromkeys(traits)
         }
-        self.traits.extend([numbers[key] for key in traits])
+        self.traits.extend(map(numbers.__getitem__, traits))
         _extend_numbers(self.triplets, self.triplet_names, [row.triplet or "" for row in rows])
-        _extend_numbers(self.clusters, self.cluster_names, [row.cluster or "" for row in rows])
+        clusters = [row.cluster or "" for row in rows]
+        if not self._known_clusters.keys() >= set(clusters):
+            n_before = len(self.clusters)
+            _extend_numbers(self.clusters, self.cluster_names, clusters)
+            if len(self._known_clusters) < _MAX_KNOWN_CLUSTERS:
+                self._known_clusters.update(zip(clusters, self.clusters[n_before:], strict=True))
+        else:
+            self.clusters.extend(map(self._known_clusters.__getitem__, clusters))
         if not all(row.kind and row.difficulty and row.cluster for row in rows):
             self._has_incomplete_cards = True
 
     def _are_unanswered(self, key: SystemRepeat, indices: np.ndarray[Any, Any]) -> bool:
         """Whether these cards are all different and none has an answer in this repeat yet."""
-        if np.unique(indices).size != indices.size:
+        if not (np.diff(indices) > 0).all() and np.unique(indices).size != indices.size:
             return False
         answers = self._preds.get(key)
         if answers is None:
@@ -356,7 +380,7 @@ class ResultReader:
 
     def _parse_confidence(self, row: ResultRow, where: str) -> float | None:
         value = row.confidence
-        if value is None or _is_probability(value):
+        if value is None or is_probability(value):
             return None if value is None else float(value)
         if row.cards:
             raise RecordError(
@@ -373,22 +397,6 @@ def _extend_numbers(numbers: array[int], names: StringNumbers, texts: Sequence[s
     if is_named.any():
         added[is_named] = names.add_all([text for text in texts if text])
     numbers.frombytes(added.tobytes())
-
-
-def _confidence_column(rows: Sequence[ResultRow]) -> Floats | None:
-    """Returns confidences, nan where there is none; ``None`` if one is not a probability."""
-    values = [row.confidence for row in rows]
-    types = set(map(type, values))
-    if types == {type(None)}:
-        return np.full(len(rows), np.nan)
-    if not types <= {float, int, type(None)}:
-        return None
-    column = np.array([_NAN if value is None else value for value in values], dtype=np.float64)
-    return None if ((column < 0) | (column > 1)).any() else column
-
-
-def _is_probability(value: object) -> bool:
-    return type(value) in (float, int) and 0 <= value <= 1  # type: ignore[operator]
 
 
 def _equals_stored_codes(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
-from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE
+from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE, Floats
 from kg.base.errors import RecordError
 
 
@@ -74,3 +76,22 @@ def parse_codes(row: ResultRow, where: str) -> tuple[int, int]:
         )
         raise RecordError(problem, where=where, hint=f"One of {', '.join(allowed)}.")
     return label, gold
+
+
+def parse_confidences(rows: Sequence[ResultRow]) -> Floats | None:
+    """Returns confidences, nan where there is none; ``None`` if one is not a probability."""
+    values = [row.confidence for row in rows]
+    types = set(map(type, values))
+    if types == {type(None)}:
+        return np.full(len(rows), np.nan)
+    if not types <= {float, int, type(None)}:
+        return None
+    column = np.array(
+        [float("nan") if value is None else value for value in values], dtype=np.float64
+    )
+    return None if ((column < 0) | (column > 1)).any() else column
+
+
+def is_probability(value: object) -> bool:
+    """Returns whether a confidence is a number from 0 to 1."""
+    return type(value) in (float, int) and 0 <= value <= 1  # type: ignore[operator]
