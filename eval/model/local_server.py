@@ -147,6 +147,7 @@ def serve_model(settings: ServerSettings) -> Iterator[str]:
         WriteError: the port is in use.
     """
     _require_library()
+    _require_free_port(settings.port)
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     with tempfile.TemporaryDirectory(prefix="epoche-") as folder:
@@ -171,6 +172,21 @@ def _require_library() -> None:
         )
 
 
+def _require_free_port(port: int) -> None:
+    import socket
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise WriteError(
+                f"the server cannot listen on port {port}: {error.strerror}",
+                where="--port",
+                hint="--port 0 finds a free one.",
+            ) from error
+
+
 def _wait_for_address(settings: ServerSettings, pipe: Connection, log: Path) -> str:
     problem = ""
     try:
@@ -185,12 +201,6 @@ def _wait_for_address(settings: ServerSettings, pipe: Connection, log: Path) -> 
         problem = "it crashed"
     lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
     complaints = [line for line in lines if "error" in line.casefold() or "failed" in line]
-    if any("bind" in line for line in complaints):
-        raise WriteError(
-            f"the server cannot listen on port {settings.port}",
-            where="--port",
-            hint="Is the port in use? --port 0 finds a free one.",
-        )
     detail = to_one_line(" ".join(complaints[:1] or lines[-1:]))[:_MAX_LOG_CHARS]
     problem += f"; its log says: {detail}" if detail else ""
     raise WeightsError(
