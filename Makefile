@@ -25,7 +25,7 @@ SYSTEMS      ?= kg graph_rag rag controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
 # interrupted run resumes; its sample is small, so that two cores need about ten minutes.
 GGUF         ?= smollm2
 LLM_PORT     ?= 8642
-LLM_NUM      ?= 12
+LLM_NUM      ?= 9
 
 # The suffix that keeps a model's runs apart from those of rules.
 run_slug = $(if $(EPOCHE_MODEL),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))

@@ -31,8 +31,10 @@ MAX_ANSWER_TOKENS = 128
 """Default maximum length of a reply with an answer and a confidence, which needs about 25 tokens.
 
 The rest is for models that write a sentence first, on servers that cannot enforce a form."""
-MAX_PROPOSAL_TOKENS = 384
-"""Default maximum length of a reply with claims, of which each needs about 50 tokens."""
+MAX_PROPOSAL_TOKENS = 192
+"""Default maximum length of a reply with claims: mostly one is asked for, of about 60 tokens.
+
+Small models go on to the last claim allowed. A reply cut off before that has its answer."""
 MAX_REASON_TOKENS = 384
 """Added to the default maximum length of a reply if a reason is asked for."""
 MAX_PENALTY = 0.99

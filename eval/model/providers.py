@@ -19,6 +19,12 @@ MAX_MODEL_NAME_LENGTH = 300
 """Maximum number of characters of a model's name."""
 
 
+RECORDED = "recorded"
+"""The provider that answers from recorded replies."""
+RECORD_URL_VARIABLE = "EPOCHE_RECORD_URL"
+"""Names the server that is recorded."""
+
+
 class Provider(NamedTuple):
     """A kind of server, and the variables with its address and key.
 
@@ -46,6 +52,8 @@ PROVIDERS: dict[str, Provider] = {
         "LLAMACPP_BASE_URL", "http://127.0.0.1:8080/v1", "LLAMACPP_API_KEY", False
     ),
     "custom": Provider("EPOCHE_BASE_URL", "", "EPOCHE_API_KEY", False),
+    # Not a server: ``eval.model.recording``. The address is part of its keys, and of no machine.
+    RECORDED: Provider("", "http://recorded.invalid/v1", "", False),
 }
 
 
@@ -59,6 +67,7 @@ class Endpoint:
         model: the rest of ``name``, which is the model's name on the server.
         base_url: address of the API, without credentials and final slash.
         key: the key, or empty; not shown in ``repr``.
+        server_url: address of the server, if it is not ``base_url``: of a model being recorded.
     """
 
     name: str
@@ -66,11 +75,17 @@ class Endpoint:
     model: str
     base_url: str
     key: str = field(default="", repr=False)
+    server_url: str = ""
+
+    @property
+    def request_url(self) -> str:
+        """Where requests are sent."""
+        return self.server_url or self.base_url
 
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine, so that no proxy must be used."""
-        return _is_loopback_host(urlsplit(self.base_url).hostname or "")
+        return _is_loopback_host(urlsplit(self.request_url).hostname or "")
 
 
 def find_endpoint(name: str | None, variables: Variables, address: str | None = None) -> Endpoint:
@@ -111,6 +126,9 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             hint="Was something else copied into --model or EPOCHE_MODEL?",
         )
     server = PROVIDERS[provider]
+    if provider == RECORDED:
+        server_url = variables.get(RECORD_URL_VARIABLE) or ""
+        return Endpoint(name, provider, model, server.default_url, server_url=server_url)
     key = variables.get(server.key_variable) or ""
     if not key.isascii() or not key.isprintable():
         raise ModelAccessError(

@@ -378,7 +378,7 @@ def test_a_reason_is_asked_for_only_if_it_is_wanted(
         limits[wanted] = body["max_tokens"]
         assert system.params()["reason"] is (wanted == "yes")
     assert (
-        limits == {"raw": {"no": 128, "yes": 512}, "graph_rag_llm": {"no": 384, "yes": 768}}[name]
+        limits == {"raw": {"no": 128, "yes": 512}, "graph_rag_llm": {"no": 192, "yes": 576}}[name]
     )
 
 

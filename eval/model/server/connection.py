@@ -184,7 +184,7 @@ class Connection:
                 name: Omit() for name in ("OpenAI-Organization", "OpenAI-Project", *names)
             }
         return AsyncOpenAI(
-            base_url=self._endpoint.base_url,
+            base_url=self._endpoint.request_url,
             api_key=self._endpoint.key or "none",
             max_retries=0,
             timeout=timeout,
