@@ -16,7 +16,7 @@ from kg.base.console import print_text, run_script
 from kg.base.errors import MissingFileError, RecordError
 
 if TYPE_CHECKING:
-    from eval.model.recording import RecordingHeader
+    from eval.model.recorded_replies import RecordingHeader
 
 
 def main(
@@ -60,7 +60,7 @@ def main(
         serve_model,
     )
     from eval.model.providers import RECORD_URL_VARIABLE, RECORDED
-    from eval.model.recording import (
+    from eval.model.recorded_replies import (
         RECORD_FILE_VARIABLE,
         SUFFIX,
         load_recording,
@@ -141,7 +141,7 @@ def fill_command(command: str, model: str, folder: Path) -> list[str]:
 
 def write_readme(folder: Path) -> None:
     """Writes what a folder's recordings are, from their headers."""
-    from eval.model.recording import find_recordings, load_recording
+    from eval.model.recorded_replies import find_recordings, load_recording
     from kg.base.files import write_text_atomic
 
     load_recording.cache_clear()  # one of them was just written

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from eval.model.calls import CallLog, record_calls
-from eval.model.tracing import trace_question
+from eval.model.question_spans import trace_question
 from eval.model.usage import Usage
 from kg.base.console import print_warning
 from kg.base.errors import EXIT_TERMINATED

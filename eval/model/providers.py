@@ -20,7 +20,9 @@ MAX_MODEL_NAME_LENGTH = 300
 
 
 RECORDED = "recorded"
-"""The provider that answers from recorded replies."""
+"""The provider that answers from recorded replies (``eval.model.recorded_replies``)."""
+RECORDED_ADDRESS = "http://recorded.invalid/v1"
+"""Stands for its address in keys and manifests; no machine has it."""
 RECORD_URL_VARIABLE = "EPOCHE_RECORD_URL"
 """Names the server that is recorded."""
 
@@ -52,8 +54,6 @@ PROVIDERS: dict[str, Provider] = {
         "LLAMACPP_BASE_URL", "http://127.0.0.1:8080/v1", "LLAMACPP_API_KEY", False
     ),
     "custom": Provider("EPOCHE_BASE_URL", "", "EPOCHE_API_KEY", False),
-    # Not a server: ``eval.model.recording``. The address is part of its keys, and of no machine.
-    RECORDED: Provider("", "http://recorded.invalid/v1", "", False),
 }
 
 
@@ -101,7 +101,8 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             set, or the address is not a plain ``http(s)://host/path``.
     """
     name = (name or variables.get("EPOCHE_MODEL") or "").strip()
-    provider_names = ", ".join(PROVIDERS)
+    providers = (*PROVIDERS, RECORDED)
+    provider_names = ", ".join(providers)
     if not name:
         raise ModelAccessError(
             "no model is named",
@@ -109,9 +110,9 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             hint="Name one as provider/model, e.g. --model ollama/llama3.2, or set EPOCHE_MODEL.",
         )
     provider, slash, model = name.partition("/")
-    if provider not in PROVIDERS or not slash or not model.strip():
+    if provider not in providers or not slash or not model.strip():
         problem = "has no provider" if not slash else "has no model name"
-        if slash and provider not in PROVIDERS:
+        if slash and provider not in providers:
             problem = f"names the unknown provider {provider!r}"
         raise ModelAccessError(
             f"model {name!r} {problem}",
@@ -125,10 +126,10 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             where="--model",
             hint="Was something else copied into --model or EPOCHE_MODEL?",
         )
-    server = PROVIDERS[provider]
     if provider == RECORDED:
         server_url = variables.get(RECORD_URL_VARIABLE) or ""
-        return Endpoint(name, provider, model, server.default_url, server_url=server_url)
+        return Endpoint(name, provider, model, RECORDED_ADDRESS, server_url=server_url)
+    server = PROVIDERS[provider]
     key = variables.get(server.key_variable) or ""
     if not key.isascii() or not key.isprintable():
         raise ModelAccessError(

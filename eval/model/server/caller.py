@@ -19,8 +19,8 @@ from eval.model.cache import reply_key
 from eval.model.calls import CallLog
 from eval.model.environment import Variables
 from eval.model.options import ClientOptions
-from eval.model.providers import PROVIDERS, Endpoint
-from eval.model.recording import RecordingCache, open_cache
+from eval.model.providers import PROVIDERS, RECORDED, Endpoint
+from eval.model.recorded_replies import RecordingCache, open_cache
 from eval.model.server.backoff import Attempts
 from eval.model.server.connection import Connection
 from eval.model.server.failures import Failure, FailureKind, ReplyTooLargeError, classify_error
@@ -273,6 +273,8 @@ class Caller:
 
     def _build_access_hint(self) -> str:
         """Returns what to check if the model cannot be used, with the command that tests it."""
+        if self.endpoint.provider == RECORDED:
+            return "A recorded model answers only what was recorded, and no streams."
         command = f"epoche test-connection --model {self.endpoint.name}"
         if self._options.base_url is not None:
             command = "epoche extract test-connection, with the same --config or --base-url"

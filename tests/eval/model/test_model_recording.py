@@ -13,7 +13,7 @@ from stage_calls import check_error_line, command_line, run_epoche
 
 from eval.commands.record import fill_command, read_plan
 from eval.model.providers import RECORDED
-from eval.model.recording import (
+from eval.model.recorded_replies import (
     RECORDINGS_VARIABLE,
     SHIPPED,
     find_recordings,

@@ -15,7 +15,7 @@ from servers import behaviours
 from servers.scripted_server import ScriptedServer
 from stage_calls import run_epoche
 
-from eval.model.tracing import CONTENT_VARIABLE
+from eval.model.question_spans import CONTENT_VARIABLE
 
 # Runs a command in a process of its own, since a provider is set once per process.
 TRACED_COMMAND = """
@@ -165,7 +165,7 @@ def test_failed_questions_are_errors_without_the_message(
 
 
 def test_nothing_of_opentelemetry_is_loaded_by_itself() -> None:
-    code = "import sys, epoche.cli, eval.model.tracing, eval.harness.workers; print(*sys.modules)"
+    code = "import sys, epoche.cli, eval.model.question_spans, eval.harness.workers; print(*sys.modules)"
     modules = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
