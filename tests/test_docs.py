@@ -18,6 +18,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -248,6 +249,7 @@ def test_commands_of_a_page_exist(page: Path) -> None:
             called = re.match(r"(?:\$ )?(?:\.venv/bin/)?epoche (.*)", line)
             if called:
                 words = shlex.split(re.sub(r"\s#\s.*", "", called[1]))
+                words = list(takewhile(lambda word: word != "--", words))  # then another command
                 used = {word.split("=")[0] for word in words if word.startswith("--")}
                 assert used <= find_flags(words), line
 

@@ -1,8 +1,8 @@
 """Asks a model for a typed reply and turns it into an answer; used by every system with a model.
 
 A reply becomes YES, NO or UNKNOWN only if it says so explicitly. A refusal, a reply that was cut
-off and a reply that cannot be read are ``INVALID``; a failed call raises an error, and its row is
-``ERROR``. Neither is ever counted as an abstention.
+off before its answer was complete and a reply that cannot be read are ``INVALID``; a failed call
+raises an error, and its row is ``ERROR``. Neither is ever counted as an abstention.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from msgspec import UnsetType
+
 from eval.abstention.result import PENALTY_MARK, Answer, Pred
 from eval.harness.systems.settings import Settings
 from eval.model.foreign_values import MAX_RAW_CHARS
 from eval.model.replies.probability import compute_answer_probability
+from eval.replies.cleaner import remove_thoughts
 from eval.replies.parser import ParsedReply, read_reply
+from kg.base.console import print_warning_once
 from kg.claims import Gold
 
 if TYPE_CHECKING:
@@ -23,6 +27,16 @@ if TYPE_CHECKING:
     from eval.model.completion import Completion, Message, Reply
     from eval.model.options import ClientOptions
 
+MAX_ANSWER_TOKENS = 128
+"""Default maximum length of a reply with an answer and a confidence, which needs about 25 tokens.
+
+The rest is for models that write a sentence first, on servers that cannot enforce a form."""
+MAX_PROPOSAL_TOKENS = 192
+"""Default maximum length of a reply with claims: mostly one is asked for, of about 60 tokens.
+
+Small models go on to the last claim allowed. A reply cut off before that has its answer."""
+MAX_REASON_TOKENS = 384
+"""Added to the default maximum length of a reply if a reason is asked for."""
 MAX_PENALTY = 0.99
 SERVER_DEFAULT = "server"
 """``--set temperature=server`` leaves the temperature to the server."""
@@ -30,6 +44,7 @@ SERVER_DEFAULT = "server"
 # Beginnings of notes, which say how a reply was read.
 _REFUSED = "refused"
 _CUT_OFF = "cut off at max_tokens"
+_CUT_OFF_AFTER = "cut off at max_tokens after its answer"
 _UNREADABLE = "unreadable"
 _READ_AS_TEXT = "read as text"
 
@@ -46,8 +61,8 @@ class AnswerReply(Protocol):
         """YES, NO or UNKNOWN."""
 
     @property
-    def confidence(self) -> float:
-        """The confidence that the model states, 0 to 1."""
+    def confidence(self) -> float | UnsetType:
+        """The confidence that the model states, 0 to 1; unset if the reply was cut off."""
 
 
 T = TypeVar("T", bound=AnswerReply)
@@ -63,6 +78,8 @@ class Sampling:
     seed: int | None
     structured: str
     confidence: str
+    reason: bool = False
+    """Whether the model is asked for a reason, which costs most of the tokens of a reply."""
     penalty: float | None = None
     """What the model is told a wrong answer costs; see ``announce_penalty``."""
 
@@ -72,18 +89,19 @@ class Sampling:
         settings: Settings,
         *,
         temperature: float = 0.0,
-        max_tokens: int = 512,
+        max_tokens: int = MAX_ANSWER_TOKENS,
         with_confidence: bool = True,
     ) -> Sampling:
         """Reads the settings that all systems with a model have.
 
         They are ``temperature``, ``top_p``, ``max_tokens``, ``model_seed``, ``structured``,
-        ``penalty`` and ``confidence``. With ``temperature=server``, no temperature is sent.
+        ``reason``, ``penalty`` and ``confidence``. With ``temperature=server``, no temperature is
+        sent.
 
         Args:
             settings: as given with ``--set``.
             temperature: default temperature.
-            max_tokens: default maximum length of a reply, in tokens.
+            max_tokens: default maximum length of a reply without a reason, in tokens.
             with_confidence: whether the system has the setting ``confidence``. If not, no
                 confidence is requested from the model.
 
@@ -91,6 +109,8 @@ class Sampling:
             SettingError: a setting has an invalid value.
         """
         # Some models refuse every request that contains a temperature.
+        reason = settings.get_flag("reason")
+        max_tokens += MAX_REASON_TOKENS if reason else 0
         leave_to_server = settings.get_text("temperature", "") == SERVER_DEFAULT
         return cls(
             temperature=None
@@ -105,6 +125,7 @@ class Sampling:
             confidence=settings.get_choice("confidence", ("auto", "logprob", "stated", "none"))
             if with_confidence
             else "none",
+            reason=reason,
             penalty=settings.get_float("penalty", 0.0, minimum=0.0, maximum=MAX_PENALTY)
             if settings.get_text("penalty", "")
             else None,
@@ -118,12 +139,19 @@ class AnswerClient:
         client: the model.
         source: the source of the confidence.
         penalty: what the model is told a wrong answer costs, if anything.
+        reason: whether the model is asked for a reason.
     """
 
     def __init__(
-        self, client: ModelClient, source: ConfidenceSource = "auto", penalty: float | None = None
+        self,
+        client: ModelClient,
+        source: ConfidenceSource = "auto",
+        penalty: float | None = None,
+        *,
+        reason: bool = False,
     ) -> None:
         self.client = client
+        self._reason = reason
         self._penalty = penalty
         self._source: ConfidenceSource = source
 
@@ -147,12 +175,13 @@ class AnswerClient:
             structured=structured,
             logprobs=source in ("auto", "logprob"),
         )
-        return cls(client, source, sampling.penalty)
+        return cls(client, source, sampling.penalty, reason=sampling.reason)
 
     def params(self) -> dict[str, Any]:
-        """Returns the client's parameters, the source of the confidence, and the penalty."""
+        """Returns the client's parameters, what is asked for, and the penalty."""
         penalty = {} if self._penalty is None else {"penalty": self._penalty}
-        return {**self.client.params(), "confidence": self._source, **penalty}
+        asked = {"confidence": self._source, "reason": self._reason}
+        return {**self.client.params(), **asked, **penalty}
 
     def qualify_name(self, base: str) -> str:
         """Returns ``base:model``, so that systems with different models differ in name.
@@ -171,7 +200,7 @@ class AnswerClient:
 
         Args:
             messages: the prompt.
-            reply_type: the type of the reply.
+            reply_type: the type of the reply without a reason.
             sample: number of the sample; replies with different numbers are cached separately.
 
         Returns:
@@ -183,6 +212,10 @@ class AnswerClient:
         """
         if self._penalty is not None:
             messages = announce_penalty(messages, self._penalty)
+        if self._reason:
+            from eval.model.prompts import WITH_REASON
+
+            reply_type = WITH_REASON[reply_type]
         model_reply = await self.client.ask(messages, reply_type, sample=sample)
         return self._build_answer(model_reply), model_reply.value
 
@@ -196,9 +229,17 @@ class AnswerClient:
             return Answer(pred="INVALID", raw=completion.refusal or reply.text, note=_REFUSED)
         value = reply.value
         if value is not None:
-            confidence, note = self._choose_confidence(value.answer, value.confidence, completion)
+            stated = None if isinstance(value.confidence, UnsetType) else value.confidence
+            confidence, note = self._choose_confidence(value.answer, stated, completion)
+            if completion.is_cut_off:
+                note = "; ".join(filter(None, (_CUT_OFF_AFTER, note)))
             return Answer(pred=value.answer, confidence=confidence, raw=reply.text, note=note)
-        if completion.finish_reason == "length":
+        if completion.is_cut_off:
+            if not remove_thoughts(reply.text).strip():
+                print_warning_once(
+                    "the model was cut off at max_tokens before it wrote an answer; one that "
+                    "thinks first needs more, for example --set max_tokens=4096"
+                )
             return Answer(pred="INVALID", raw=reply.text, note=_CUT_OFF)
         # A server without structured output may have returned the answer as plain text.
         parsed_reply = _read_plain_text(reply.text)
@@ -278,7 +319,8 @@ def read_raw_again(raw: str, note: str) -> Pred | None:
         return "INVALID"
     if note.startswith(_READ_AS_TEXT):
         return _read_plain_text(raw).pred
-    value = get_form(TypedAnswer).read_reply(raw).value
+    is_cut_off = note.startswith(_CUT_OFF_AFTER)
+    value = get_form(TypedAnswer).read_reply(raw, is_cut_off=is_cut_off).value
     return "INVALID" if value is None else value.answer
 
 

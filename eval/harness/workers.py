@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from eval.model.calls import CallLog, record_calls
+from eval.model.question_spans import trace_question
 from eval.model.usage import Usage
 from kg.base.console import print_warning
 from kg.base.errors import EXIT_TERMINATED
@@ -204,13 +205,14 @@ class Workers:
             self._stop_workers(error, drain=False)
 
     async def _ask_question(self, question: Question) -> None:
-        with record_calls(question.repeat) as calls:
+        with record_calls(question.repeat) as calls, trace_question(calls) as store_row:
             try:
                 answered = (
                     await question.ask_async()
                     if question.is_async
                     else self._ask_blocking(question)
                 )
+                store_row(answered.line)
             except BaseException:
                 self._on_dropped(calls)
                 raise

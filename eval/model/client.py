@@ -377,7 +377,7 @@ class ModelClient:
             return ReadResult(None, "refused")
         if completion.finish_reason == UNREADABLE_FINISH_REASON:
             return ReadResult(None, "the server could not read what its model wrote")
-        result = form.read_reply(completion.text)
+        result = form.read_reply(completion.text, is_cut_off=completion.is_cut_off)
         is_finished = completion.finish_reason in {"stop", None}  # Some servers give no reason.
         if not result.exact and completion.mode in {"json_schema", "guided_json"} and is_finished:
             # Such a reply is impossible if the server enforces the schema, so this server ignores

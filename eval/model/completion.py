@@ -61,6 +61,11 @@ class Completion:
     timeouts: int = 0
 
     @property
+    def is_cut_off(self) -> bool:
+        """Whether the model was still writing when it reached ``max_tokens``."""
+        return self.finish_reason == "length"
+
+    @property
     def is_refused(self) -> bool:
         """Whether the model refused, or a filter blocked the reply; not counted as abstention."""
         return self.refusal is not None or self.finish_reason == "content_filter"

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from eval.model.completion import Message
 from kg.base.files import to_json_bytes
@@ -38,14 +38,23 @@ Confidence = Annotated[
 ]
 
 
+Reason = Annotated[str, Meta(description="Why, in one short sentence.")]
+
+
 # The docstrings of reply types are part of the JSON Schema that models are sent: changing one
-# changes the prompt and every cache key.
+# changes the prompt and every cache key. What may be unset is missing only in a reply that was cut
+# off (``TypedForm``); the answer comes first, so that it is the last to be lost.
 class TypedAnswer(msgspec.Struct, frozen=True):
     """The reply of every system that only answers."""
 
     answer: Annotated[Gold, Meta(description="YES, NO or UNKNOWN.")]
-    confidence: Confidence
-    reason: Annotated[str, Meta(description="Why, in one short sentence.")]
+    confidence: Confidence | UnsetType = UNSET
+
+
+class ReasonedAnswer(TypedAnswer, frozen=True):
+    """The reply of every system that only answers."""
+
+    reason: Reason | UnsetType = UNSET
 
 
 class ProposedClaim(msgspec.Struct, frozen=True):
@@ -63,12 +72,26 @@ class Proposal(msgspec.Struct, frozen=True):
     """An answer with the claims it is to be licensed by."""
 
     answer: Annotated[Gold, Meta(description="YES, NO or UNKNOWN.")]
-    confidence: Confidence
-    claims: Annotated[
-        tuple[ProposedClaim, ...],
-        Meta(max_length=MAX_CLAIMS, description="What the question asks about, mostly one claim."),
-    ]
-    reason: Annotated[str, Meta(description="Why, in one short sentence.")]
+    confidence: Confidence | UnsetType = UNSET
+    claims: (
+        Annotated[
+            tuple[ProposedClaim, ...],
+            Meta(
+                max_length=MAX_CLAIMS, description="What the question asks about, mostly one claim."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class ReasonedProposal(Proposal, frozen=True):
+    """An answer with the claims it is to be licensed by."""
+
+    reason: Reason | UnsetType = UNSET
+
+
+WITH_REASON: dict[type, type] = {TypedAnswer: ReasonedAnswer, Proposal: ReasonedProposal}
+"""For each reply type the one that also asks for a reason."""
 
 
 @dataclass(frozen=True)

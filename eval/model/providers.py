@@ -19,6 +19,14 @@ MAX_MODEL_NAME_LENGTH = 300
 """Maximum number of characters of a model's name."""
 
 
+RECORDED = "recorded"
+"""The provider that answers from recorded replies (``eval.model.recorded_replies``)."""
+RECORDED_ADDRESS = "http://recorded.invalid/v1"
+"""Stands for its address in keys and manifests; no machine has it."""
+RECORD_URL_VARIABLE = "EPOCHE_RECORD_URL"
+"""Names the server that is recorded."""
+
+
 class Provider(NamedTuple):
     """A kind of server, and the variables with its address and key.
 
@@ -59,6 +67,7 @@ class Endpoint:
         model: the rest of ``name``, which is the model's name on the server.
         base_url: address of the API, without credentials and final slash.
         key: the key, or empty; not shown in ``repr``.
+        server_url: address of the server, if it is not ``base_url``: of a model being recorded.
     """
 
     name: str
@@ -66,11 +75,17 @@ class Endpoint:
     model: str
     base_url: str
     key: str = field(default="", repr=False)
+    server_url: str = ""
+
+    @property
+    def request_url(self) -> str:
+        """Where requests are sent."""
+        return self.server_url or self.base_url
 
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine, so that no proxy must be used."""
-        return _is_loopback_host(urlsplit(self.base_url).hostname or "")
+        return _is_loopback_host(urlsplit(self.request_url).hostname or "")
 
 
 def find_endpoint(name: str | None, variables: Variables, address: str | None = None) -> Endpoint:
@@ -86,7 +101,8 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             set, or the address is not a plain ``http(s)://host/path``.
     """
     name = (name or variables.get("EPOCHE_MODEL") or "").strip()
-    provider_names = ", ".join(PROVIDERS)
+    providers = (*PROVIDERS, RECORDED)
+    provider_names = ", ".join(providers)
     if not name:
         raise ModelAccessError(
             "no model is named",
@@ -94,9 +110,9 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             hint="Name one as provider/model, e.g. --model ollama/llama3.2, or set EPOCHE_MODEL.",
         )
     provider, slash, model = name.partition("/")
-    if provider not in PROVIDERS or not slash or not model.strip():
+    if provider not in providers or not slash or not model.strip():
         problem = "has no provider" if not slash else "has no model name"
-        if slash and provider not in PROVIDERS:
+        if slash and provider not in providers:
             problem = f"names the unknown provider {provider!r}"
         raise ModelAccessError(
             f"model {name!r} {problem}",
@@ -110,6 +126,9 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             where="--model",
             hint="Was something else copied into --model or EPOCHE_MODEL?",
         )
+    if provider == RECORDED:
+        server_url = variables.get(RECORD_URL_VARIABLE) or ""
+        return Endpoint(name, provider, model, RECORDED_ADDRESS, server_url=server_url)
     server = PROVIDERS[provider]
     key = variables.get(server.key_variable) or ""
     if not key.isascii() or not key.isprintable():

@@ -20,6 +20,7 @@ from servers.scripted_server import ScriptedServer
 from stage_calls import check_error_line, run_epoche
 
 from cards.card import CardView, read_cards
+from eval.abstention.answer_client import read_raw_again
 from eval.abstention.manifest import read_manifest
 from eval.abstention.metrics.closed_book import find_closed_book
 from eval.abstention.metrics.record import read_metrics
@@ -322,6 +323,94 @@ def test_replies_become_answers(
     assert (answer.note == "") == (note == "")
     if pred == "INVALID":
         assert answer.confidence is None
+
+
+ENDLESS = '{"answer": "YES", "confidence": 0.5, "reason": "' + "the answer is correct, " * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "pred", "confidence"),
+    [
+        (ENDLESS, "YES", 0.5),
+        ('{"answer": "UNKNOWN"' + "\n" * 90, "UNKNOWN", None),
+        ('```json\n{"answer": "NO", "confidence": 0.2', "NO", None),
+        ('{"answer": "NO", "confidence": 1} The answer is', "NO", 1),
+        # The answer itself is unfinished, or there are two, or it does not begin the reply.
+        ('{"answer": "NO', "INVALID", None),
+        ('{"reason": "I do not know: NO", "ans', "INVALID", None),
+        ('{"answer": "YES", "answer": "NO", "reason": "', "INVALID", None),
+        ('{"answer": "YES", "confidence": 1} {"answer": "NO", "con', "INVALID", None),
+        ("I know the answer: the Main is a", "INVALID", None),
+        ("NO, I do not know", "INVALID", None),
+    ],
+)
+def test_a_reply_cut_off_after_its_answer_is_read(
+    make_system: Callable[..., System],
+    scripted_server: ScriptedServer,
+    text: str,
+    pred: str,
+    confidence: float | None,
+) -> None:
+    scripted_server.behave(behaviours.cut_off_reply(len(text), lambda request: text))
+    system = make_system("raw", confidence="stated", reason="yes")
+    (answer,) = ask_cards(system, VIEW)
+    assert (answer.pred, answer.confidence) == (pred, confidence)
+    assert answer.note.startswith("cut off at max_tokens")
+    assert ("after its answer" in answer.note) == (pred != "INVALID")
+    assert len(scripted_server.requests) == (1 if pred != "INVALID" else 2)  # a repair turn
+    assert read_raw_again(answer.raw, answer.note) == pred
+
+
+@pytest.mark.parametrize("name", ["raw", "graph_rag_llm"])
+def test_a_reason_is_asked_for_only_if_it_is_wanted(
+    make_system: Callable[..., System], scripted_server: ScriptedServer, name: str
+) -> None:
+    scripted_server.behave(reply_with_answer("YES", claims=[]))
+    limits = {}
+    for wanted in ("no", "yes"):
+        system = make_system(name, **({"reason": "yes"} if wanted == "yes" else {}))
+        ask_cards(system, VIEW)
+        body = scripted_server.requests[-1].body
+        schema = body["response_format"]["json_schema"]["schema"]
+        assert ("reason" in schema["properties"]) == (wanted == "yes")
+        assert ('"reason"' in body["messages"][0]["content"]) == (wanted == "yes")
+        assert schema["required"] == list(schema["properties"])
+        limits[wanted] = body["max_tokens"]
+        assert system.params()["reason"] is (wanted == "yes")
+    assert (
+        limits == {"raw": {"no": 128, "yes": 512}, "graph_rag_llm": {"no": 192, "yes": 576}}[name]
+    )
+
+
+def test_a_proposal_cut_off_in_its_claims_is_licensed_by_the_question(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    text = '{"answer": "YES", "confidence": 0.5, "claims": [{"subject": "the the the'
+    scripted_server.behave(behaviours.cut_off_reply(len(text), lambda request: text))
+    (answer,) = ask_cards(make_system("graph_rag_llm"), VIEW)
+    assert answer.pred == "YES"
+    assert answer.raw.startswith("Licensed YES:")
+    assert "cut off at max_tokens after its answer" in answer.note
+
+
+def test_prompts_begin_with_what_stays_the_same(
+    make_system: Callable[..., System], scripted_server: ScriptedServer
+) -> None:
+    """Servers keep the work on the beginning of a prompt, so what differs by card comes last."""
+    scripted_server.behave(reply_with_answer("YES", claims=[]))
+    other = CardView(FACTS, RULES, "Is the Main a river?")
+    for name in ("raw", "raw_closed_book", "rag_llm", "graph_rag_llm", "consistency"):
+        n_before = len(scripted_server.requests)
+        ask_cards(make_system(name), VIEW, other)
+        messages = [request.body["messages"] for request in scripted_server.requests[n_before:]]
+        (system_message,) = {turns[0]["content"] for turns in messages}
+        assert "JSON Schema" in system_message
+        first, second = sorted({turns[1]["content"] for turns in messages})
+        for view in (VIEW, other):
+            end = f"<question>\n{view.question}\n</question>"
+            assert [text.endswith(end) for text in (first, second)].count(True) == 1
+        if name not in ("rag_llm", "graph_rag_llm"):  # whose context depends on the question
+            assert first.partition("<question>")[0] == second.partition("<question>")[0]
 
 
 def test_failed_calls_raise_instead_of_answering(

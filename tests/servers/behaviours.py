@@ -363,13 +363,13 @@ def filtered_reply() -> Behaviour:
     return edited_reply(edit_body)
 
 
-def cut_off_reply() -> Behaviour:
-    """The token limit cut the reply in the middle of its JSON."""
+def cut_off_reply(n_chars: int = 14, write_text: ReplyWriter = write_verdict) -> Behaviour:
+    """The token limit cut the reply in the middle of its JSON, by default in its first value."""
 
     def edit_body(body: dict[str, Any]) -> None:
         body["choices"][0].update(finish_reason="length")
 
-    return edited_reply(edit_body, lambda request: write_verdict(request)[:20])
+    return edited_reply(edit_body, lambda request: write_text(request)[:n_chars])
 
 
 def huge_reply(megabytes: int = 10) -> Behaviour:

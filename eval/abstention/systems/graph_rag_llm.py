@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import UNSET
+
 from cards.card import CardView
-from eval.abstention.answer_client import AnswerClient, Sampling
+from eval.abstention.answer_client import MAX_PROPOSAL_TOKENS, AnswerClient, Sampling
 from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
@@ -101,10 +103,11 @@ class GraphRagLlm:
         )
         if answer.pred not in ("YES", "NO"):
             return answer
-        if proposal is not None:
+        if proposal is not None and proposal.claims is not UNSET:
             licence = self.license_claims(proposal.claims, question)
         elif question.reading is not None:
-            # The model gave only an answer, so the claim is taken from the question.
+            # The reply has only an answer, or was cut off before the end of its claims, so the
+            # claim is taken from the question.
             licence = self._decide_claims([(question.reading.inverted, question.reading.claims)])
         else:
             # There is nothing to license, so the reply is invalid rather than an abstention.
@@ -215,7 +218,7 @@ def create_system(options: SystemOptions) -> GraphRagLlm:
     facts = (
         settings.get_int("facts", DEFAULT_MAX_FACTS, minimum=1) if context == "neighbourhood" else 0
     )
-    sampling = Sampling.from_settings(settings)
+    sampling = Sampling.from_settings(settings, max_tokens=MAX_PROPOSAL_TOKENS)
     settings.refuse_unknown()
     from kg.knowledge import KnowledgeBase
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from eval.model.completion import Message, Mode
-from eval.model.replies.strict_reply import parse_reply, read_embedded_json
+from eval.model.replies.strict_reply import (
+    parse_reply,
+    read_complete_members,
+    read_embedded_json,
+)
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -37,16 +42,24 @@ class ReplyForm(Protocol[T_co]):
         """Returns the name under which a server's refusal of this form is remembered."""
         ...
 
-    def read_reply(self, text: str) -> ReadResult[T_co]:
-        """Reads and validates a reply."""
+    def read_reply(self, text: str, *, is_cut_off: bool = False) -> ReadResult[T_co]:
+        """Reads and validates a reply, which may have been cut off at ``max_tokens``."""
         ...
 
 
 class TypedForm(Generic[T]):
-    """The form of replies of one type. Create it with ``get_form``."""
+    """The form of replies of one type. Create it with ``get_form``.
+
+    Fields that may be ``UNSET`` are required of every reply that is complete. A reply that was cut
+    off may lack them, so that a model that never stops writing does not lose its answer.
+    """
 
     def __init__(self, reply: type[T]) -> None:
         self._reply = reply
+        struct: Any = reply
+        self._required = [
+            field.name for field in msgspec.structs.fields(struct) if field.default is msgspec.UNSET
+        ]
         schema = build_strict_schema(reply)
         self.instruction = (
             "Reply with one JSON object and nothing else. It must match this JSON Schema:\n"
@@ -79,8 +92,14 @@ class TypedForm(Generic[T]):
             return [{"role": "system", "content": content}, *turns[1:]]
         return [{"role": "system", "content": self.instruction}, *turns]
 
-    def read_reply(self, text: str) -> ReadResult[T]:
-        """Reads a reply: JSON alone, in a code fence, or as the only object amid prose."""
+    def read_reply(self, text: str, *, is_cut_off: bool = False) -> ReadResult[T]:
+        """Reads a reply: JSON alone, in a code fence, or as the only object amid prose.
+
+        Args:
+            text: the reply.
+            is_cut_off: whether it ends at ``max_tokens``. Fields that may be unset may then be
+                missing, and an unfinished object at its beginning is read without its last member.
+        """
         try:
             return ReadResult(self._convert_value(parse_reply(text, MAX_REPLY_CHARS)), exact=True)
         except ValueError as error:
@@ -90,13 +109,17 @@ class TypedForm(Generic[T]):
         try:
             value = read_embedded_json(text)
         except ValueError:
+            if is_cut_off:
+                with suppress(ValueError):
+                    members = read_complete_members(text)
+                    return ReadResult(self._convert_value(members, is_complete=False))
             return ReadResult(None, problem)  # the problem to report is that of the whole reply
         try:
-            return ReadResult(self._convert_value(value))
+            return ReadResult(self._convert_value(value, is_complete=not is_cut_off))
         except ValueError as error:
             return ReadResult(None, str(error))
 
-    def _convert_value(self, value: Any) -> T:
+    def _convert_value(self, value: Any, *, is_complete: bool = True) -> T:
         """Converts JSON to the type.
 
         Raises:
@@ -104,6 +127,12 @@ class TypedForm(Generic[T]):
         """
         if not isinstance(value, dict):
             raise ValueError("JSON, but not an object")  # noqa: TRY004 - an error of the text
+        if is_complete:
+            for name in self._required:
+                if name not in value:
+                    raise ValueError(
+                        f"not as asked: Object missing required field `{name}`"  # as msgspec says
+                    )
         try:
             return msgspec.convert(value, self._reply)
         except msgspec.ValidationError as error:

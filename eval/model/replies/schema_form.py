@@ -84,8 +84,11 @@ class SchemaForm:
         """Returns the mode, with the hash of the schema if the mode sends the schema."""
         return f"{mode} {self._digest}" if mode in {"json_schema", "guided_json"} else mode
 
-    def read_reply(self, text: str) -> ReadResult[Any]:
-        """Reads a reply with ``read_json_reply``; the schema is not checked."""
+    def read_reply(self, text: str, *, is_cut_off: bool = False) -> ReadResult[Any]:  # noqa: ARG002
+        """Reads a reply with ``read_json_reply``; the schema is not checked.
+
+        A reply that was cut off is not read: what it lacks could not be told from what is empty.
+        """
         return read_json_reply(text, array_root=self._array_root)
 
 

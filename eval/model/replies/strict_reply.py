@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from kg.base.strict_json import NotJsonError, parse_json
@@ -21,6 +22,8 @@ _IN_BRACKETS = re.compile(
     re.DOTALL,
 )
 """What counts between brackets: strings, also an unfinished one, and what ends a draft."""
+_IN_MEMBERS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|```|[{}\[\],]', re.DOTALL)
+"""What counts in an unfinished object: strings, also an unfinished one, brackets and commas."""
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _FENCE_START = re.compile(r"```[a-zA-Z]*[ \t]*\r?\n\s*")
 """The first line of a Markdown code block, with or without a language name."""
@@ -106,6 +109,47 @@ def read_embedded_json(text: str, *, array_root: bool = False) -> Any:
     if values[0] is _BROKEN:
         raise ValueError("the JSON in the text is unfinished or wrong")
     return values[0]
+
+
+def read_complete_members(text: str) -> dict[str, Any]:
+    """Reads the complete members of an unfinished object with which a reply begins.
+
+    The object may be in a code fence. A member is complete if its value ends with a quotation mark
+    or a bracket, or a comma follows it: ``{"answer": "NO`` may become NOT, and 0.9 may become 0.95.
+
+    Raises:
+        ValueError: the reply does not begin with an unfinished object, or its members are wrong.
+    """
+    fence = _FENCE_START.match(text.lstrip())
+    text = text.lstrip()[fence.end() if fence else 0 :].strip()
+    if not text.startswith("{"):
+        raise ValueError("no object at the beginning")
+    expected: list[str] = []
+    last_comma = 0
+    for token in _IN_MEMBERS.finditer(text):
+        mark = token.group()
+        if mark in _PAIRS:
+            expected.append(_PAIRS[mark])
+        elif mark in _PAIRS.values():
+            if mark != expected.pop():
+                raise ValueError("a bracket closes nothing")
+            if not expected:
+                raise ValueError("the object is complete")
+        elif mark == "," and len(expected) == 1:
+            last_comma = token.start()
+        elif mark == "```":
+            raise ValueError("a code fence ends the object")
+    if text.endswith(('"', "}", "]")):
+        with suppress(ValueError):  # the last member, or the name of the next one, is unfinished
+            return _parse_object(text + "}")
+    return _parse_object(text[:last_comma] + "}")
+
+
+def _parse_object(text: str) -> dict[str, Any]:
+    value = parse_reply(text, len(text))
+    if not isinstance(value, dict):
+        raise ValueError("no object")  # noqa: TRY004 - an error of the text
+    return value
 
 
 def _rank_value(value: Any, *, is_fenced: bool) -> int:

@@ -15,11 +15,12 @@ from typing import NoReturn
 
 import msgspec
 
-from eval.model.cache import ReplyCache, reply_key
+from eval.model.cache import reply_key
 from eval.model.calls import CallLog
 from eval.model.environment import Variables
 from eval.model.options import ClientOptions
-from eval.model.providers import PROVIDERS, Endpoint
+from eval.model.providers import PROVIDERS, RECORDED, Endpoint
+from eval.model.recorded_replies import RecordingCache, open_cache
 from eval.model.server.backoff import Attempts
 from eval.model.server.connection import Connection
 from eval.model.server.failures import Failure, FailureKind, ReplyTooLargeError, classify_error
@@ -55,7 +56,7 @@ class Caller:
         self._options = options
         self._variables = variables
         self._connection = Connection(endpoint, options)
-        self._cache = ReplyCache(options.cache) if options.cache is not None else None
+        self._cache = open_cache(options.cache, endpoint, variables)
         self._pending: dict[bytes, asyncio.Future[None]] = {}
         self._jitter = random.Random(options.jitter_seed)  # noqa: S311 - spreads waits
         self._has_answered = False
@@ -91,6 +92,8 @@ class Caller:
         if self._cache is None:
             return await self._send_request(body, log, max_tokens, streamed), False
         key = reply_key(self.endpoint.base_url, body, log.repeat, sample)
+        if isinstance(self._cache, RecordingCache):
+            self._cache.note_sampling(body)
         # Another system may have sent the same request already. Both must get the same reply, or
         # the rows would depend on which of two replies arrived first.
         while (pending := self._pending.get(key)) is not None:
@@ -270,6 +273,8 @@ class Caller:
 
     def _build_access_hint(self) -> str:
         """Returns what to check if the model cannot be used, with the command that tests it."""
+        if self.endpoint.provider == RECORDED:
+            return "A recorded model answers only what was recorded, and no streams."
         command = f"epoche test-connection --model {self.endpoint.name}"
         if self._options.base_url is not None:
             command = "epoche extract test-connection, with the same --config or --base-url"

@@ -1,5 +1,9 @@
 """The connection to one server: sends single attempts through the OpenAI client, rate limited.
 
+Chat completions are requested with the client's public method, ``chat.completions.create`` (with
+``with_raw_response``, since our own parsing is faster and tolerates more), so that tools that trace
+it see each attempt.
+
 Retries are our own (``backoff``), because those of the OpenAI client hide how long a reply took and
 do not pause other calls to the same server.
 """
@@ -8,10 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from eval.model.options import ClientOptions
 from eval.model.providers import Endpoint
@@ -20,6 +28,9 @@ from eval.model.server.limits import RateLimits
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
     from openai.types.chat import ChatCompletionChunk
+
+_OTHER_MEMBERS = ("guided_json",)
+"""Members of requests that are no arguments of the OpenAI client's method."""
 
 
 @dataclass
@@ -54,16 +65,14 @@ class Connection:
         Raises:
             Exception: any failure; ``eval.model.server.failures.classify_error`` classifies it.
         """
-        import httpx2
-
         state = self._get_state()
         async with state.slots:
             # After taking the slot, since a pause may have been requested while waiting for it.
             reserved = await state.limits.wait_for_turn(len(body), max_tokens)
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
-                response = await state.client.post(
-                    "/chat/completions", cast_to=httpx2.Response, content=body
+                response = await state.client.chat.completions.with_raw_response.create(
+                    **_read_arguments(body)
                 )
             return response.content, time.perf_counter() - start, reserved
 
@@ -136,16 +145,8 @@ class Connection:
 
     @staticmethod
     async def _open_stream(state: _LoopState, body: bytes) -> AsyncStream[ChatCompletionChunk]:
-        from openai import AsyncStream
-        from openai.types.chat import ChatCompletionChunk
-
-        return await state.client.post(
-            "/chat/completions",
-            cast_to=ChatCompletionChunk,
-            content=body,
-            stream=True,
-            stream_cls=AsyncStream[ChatCompletionChunk],
-        )
+        stream: Any = await state.client.chat.completions.create(**_read_arguments(body))
+        return stream  # type: ignore[no-any-return]  # the body asks for a stream
 
     def _get_state(self) -> _LoopState:
         loop = asyncio.get_running_loop()
@@ -183,13 +184,43 @@ class Connection:
                 name: Omit() for name in ("OpenAI-Organization", "OpenAI-Project", *names)
             }
         return AsyncOpenAI(
-            base_url=self._endpoint.base_url,
+            base_url=self._endpoint.request_url,
             api_key=self._endpoint.key or "none",
             max_retries=0,
             timeout=timeout,
             default_headers={**omitted_headers, "Accept-Encoding": "identity"},
             http_client=http_client,
         )
+
+
+def _read_arguments(body: bytes) -> dict[str, Any]:
+    """Returns a request as arguments of the client's public method.
+
+    What is given as an argument, the client compares with its types, which takes longer than all
+    else in a call. So the whole request is given as ``extra_body``, unless somebody watches.
+    """
+    from openai import omit
+
+    members: dict[str, Any] = msgspec.json.decode(body)
+    if not _is_watched():
+        # The client must know of a stream; the other two must be arguments, but need no value.
+        stream = {"stream": True} if members.get("stream") else {}
+        return {"model": omit, "messages": omit, **stream, "extra_body": members}
+    others = {name: members.pop(name) for name in _OTHER_MEMBERS if name in members}
+    return {**members, "extra_body": others}
+
+
+def _is_watched() -> bool:
+    """Returns whether a tracing tool has replaced a method of the OpenAI client by its own."""
+    from openai import AsyncOpenAI
+    from openai.resources.chat.completions import AsyncCompletions
+
+    folder = sys.modules["openai"].__path__[0]
+    return not all(
+        # Not isinstance, which a wrapper can deceive.
+        type(method) is FunctionType and method.__code__.co_filename.startswith(folder)
+        for method in (AsyncCompletions.create, AsyncOpenAI.request)
+    )
 
 
 def _has_text(chunk: Any) -> bool:

