@@ -8,7 +8,7 @@ FUSION_COMPONENTS = {"hybrid": HYBRID_COMPONENTS, "ensemble": ENSEMBLE_COMPONENT
 """The components that each fused retriever may have."""
 DEFAULT_WEIGHTS = {
     "hybrid": {"bm25": 1.0, "dense": 1.0},
-    "ensemble": {"bm25": 1.0, "dense": 1.0, "facts": 2.0, "kg": 0.0, "section_tree": 0.0},
+    "ensemble": {"bm25": 1.0, "dense": 1.0, "facts": 1.0, "kg": 0.0, "section_tree": 0.0},
 }
 """The weights of the components of each fused retriever; ``benchmarks/bench_facts.py`` chooses
 them. A component of weight 0 is not built."""
