@@ -49,6 +49,7 @@ Scores = np.ndarray
 
 
 def main() -> None:
+    """Measures all retrievers with each embedder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("questions", type=Path, help="file of MuSiQue or HotpotQA")
     parser.add_argument("--format", choices=("musique", "hotpotqa"), default="musique")
