@@ -102,7 +102,7 @@ def test_pagerank_of_uniform_seeds_agrees_with_the_local_one() -> None:
 
 def test_passages_that_share_no_word_with_the_question_are_found_through_facts() -> None:
     scores = make_retriever().get_scores(QUESTION, 5)
-    assert list(scores)[0] == "journal"
+    assert next(iter(scores)) == "journal"
     assert set(list(scores)[:3]) == {"journal", "society", "anna"}
     assert "anna" not in BM25(
         [Passage(passage_id, text) for passage_id, text in TEXTS.items()]

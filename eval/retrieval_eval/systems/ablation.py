@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from eval.retrieval_eval.record import Ablation
 from retrieval.ensemble import EnsembleRanker, Method
-from retrieval.names import DEFAULT_WEIGHTS
 from retrieval.protocol import Passage, Retriever
 
 ENSEMBLE = "ensemble"
@@ -39,19 +38,22 @@ def iter_ablations(
     passages: Sequence[Passage],
     components: Mapping[str, Retriever],
     component_variants: Sequence[ComponentVariant],
+    weights: Mapping[str, float] | None = None,
 ) -> Iterator[tuple[Ablation, Retriever]]:
-    """Yields the variants of the ensemble with its default weights, and of its components.
+    """Yields the variants of an ensemble, and of its components.
 
     Args:
         passages: the corpus; its order breaks ties.
         components: name → retriever, for all components that the ensemble may have.
         component_variants: variants of single components.
+        weights: component → its weight in the ensemble, 0 for those that it does not have by
+            default; all are equal if omitted.
 
     Yields:
         A comparison and its variant. One side is the ensemble or the component, the other is the
         variant.
     """
-    weights = DEFAULT_WEIGHTS[ENSEMBLE]
+    weights = dict.fromkeys(components, 1.0) if weights is None else weights
     used = {name: components[name] for name in components if weights[name] > 0}
 
     def fuse(retrievers: Mapping[str, Retriever], change: str, method: Method = "rrf") -> Retriever:
