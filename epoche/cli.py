@@ -44,6 +44,7 @@ from eval.metrics_abstention import main as metrics
 from eval.model.redaction import hide_secrets
 from eval.outcomes.command import main as outcomes
 from eval.retrieval_eval.commands.evaluate import main as measure_retrieval
+from eval.retrieval_eval.commands.import_set import main as import_set
 from eval.retrieval_eval.commands.score import main as score_rankings
 from eval.run_epistemic_tests import main as evaluate
 from eval.skn.commands.format_skn import main as format_skn
@@ -177,6 +178,7 @@ _RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("search", search_run, "Search the chunks of a run."),
     ("web", search_web, "Search the web, and record or replay searches."),
     ("eval", measure_retrieval, "Evaluate and compare retrievers on labelled questions."),
+    ("import", import_set, "Convert MuSiQue, HotpotQA or a BEIR set to chunks and questions."),
     ("score", score_rankings, "Score rankings that were made elsewhere."),
 )
 for _name, _main, _short_help in _RETRIEVAL_STAGES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # The names in the order of _list_record_types; the two lists must match line by line.
 RECORDS = (
-    *("card", "result", "manifest", "metrics", "question", "retrieval-row", "chunk"),
+    *("card", "result", "manifest", "metrics", "question", "retrieval-row", "chunk", "fact"),
     *("skn", "skn-row", "sample"),
     *("extract-config", "extraction-row", "extraction-sample"),
     *("prediction", "synthlink-question", "synthlink-row", "synthlink-answer", "synthlink-scores"),
@@ -65,10 +65,11 @@ def _list_record_types() -> tuple[type, ...]:
     from eval.synthlink.scoring.outputs import AnswerView, ScoredPredictions
     from eval.synthlink.verdicts.record import VerdictLine
     from kg.text.chunks import Chunk
+    from kg.text.facts.fact import Fact
     from retrieval.corpus import CorpusPage
 
     return (
-        *(Card, Result, RunManifest, MetricsReport, Question, RetrievalRow, Chunk),
+        *(Card, Result, RunManifest, MetricsReport, Question, RetrievalRow, Chunk, Fact),
         *(Document, SknRow, Sample),
         *(Config, ExtractionRow, ExtractionSample),
         *(Prediction, SynthLinkQuestion, SynthLinkRow, AnswerView, ScoredPredictions),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kg.words.normaliser import extract_content_words
 from retrieval.base import CorpusRetriever, collect_unique_ids
 from retrieval.protocol import Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 class BM25(CorpusRetriever):
@@ -40,11 +44,17 @@ class BM25(CorpusRetriever):
         """Returns the parameters that determine the scores."""
         return {"name": self.name, "k1": self._k1, "b": self._b, "variant": "lucene"}
 
+    def score_passages(self, query: str) -> npt.NDArray[np.floating[Any]]:
+        """Returns the scores of all passages, shape (passages,); 0 for those without a word."""
+        import numpy as np
+
+        known_words = [word for word in extract_content_words(query) if word in self._vocabulary]
+        if not known_words:
+            return np.zeros(len(self.ids))
+        return np.asarray(self._index.get_scores(known_words))
+
     def get_scores(
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
         """See ``Retriever``; passages that share no word with the query are absent."""
-        known_words = [word for word in extract_content_words(query) if word in self._vocabulary]
-        if not known_words:
-            return {}
-        return self.rank_scores(self._index.get_scores(known_words), pool_size, chunks, above=0.0)
+        return self.rank_scores(self.score_passages(query), pool_size, chunks, above=0.0)

@@ -49,10 +49,7 @@ class DenseRetriever(CorpusRetriever):
         self.ids = collect_unique_ids(passages)
         self._embedder = embedder
         texts = [passage.text for passage in passages]
-        if cache is None or not embedder.sha256:
-            self._matrix = _embed_texts(texts, embedder)
-        else:
-            self._matrix = _load_or_embed(texts, embedder, cache)
+        self._matrix = embed_texts(texts, embedder, cache)
 
     def params(self) -> dict[str, object]:
         """Returns the parameters that determine the scores."""
@@ -66,14 +63,45 @@ class DenseRetriever(CorpusRetriever):
         self, query: str, pool_size: int, chunks: Collection[str] | None = None
     ) -> dict[str, float]:
         """See ``Retriever``; every passage has a score."""
+        return self.rank_scores(self.score_passages(query), pool_size, chunks)
+
+    def score_passages(self, query: str) -> npt.NDArray[np.float32]:
+        """Returns the cosines of all passages, shape (passages,)."""
         import numpy as np
 
         if not self.ids:
-            return {}
+            return np.zeros(0, dtype=np.float32)
         vector = normalise_rows(self._embedder.encode([query]))[0]
-        # Not `@`: the last digits of its result depend on a row's position in the matrix, but equal
-        # texts must get equal scores, in any order of the corpus.
-        return self.rank_scores(np.einsum("ij,j->i", self._matrix, vector), pool_size, chunks)
+        return compute_cosines(self._matrix, vector)
+
+
+def compute_cosines(
+    matrix: npt.NDArray[np.float32], vector: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float32]:
+    """Returns the product of each row with a vector; both have length 1."""
+    import numpy as np
+
+    # Not `@`: the last digits of its result depend on a row's position in the matrix, but equal
+    # texts must get equal scores, in any order of the corpus.
+    return np.asarray(np.einsum("ij,j->i", matrix, vector))
+
+
+def embed_texts(
+    texts: Sequence[str], embedder: Embedder, cache: Path | None
+) -> npt.NDArray[np.float32]:
+    """Returns the texts' normalised embeddings, shape (texts, dimensions).
+
+    Args:
+        texts: the texts.
+        embedder: the model.
+        cache: as for ``DenseRetriever``.
+
+    Raises:
+        WriteError: the cache cannot be written.
+    """
+    if cache is None or not embedder.sha256:
+        return _embed_texts(texts, embedder)
+    return _load_or_embed(texts, embedder, cache)
 
 
 def get_cache_folder() -> Path | None:

@@ -5,12 +5,13 @@
 | ``bm25`` | words |
 | ``dense`` | embeddings |
 | ``hybrid`` | a fusion of ``bm25`` and ``dense`` |
+| ``facts`` | facts that the chunks state, and the graph of their phrases |
 | ``kg`` | the concept graph |
 | ``section_tree`` | the sections; BM25 breaks ties |
-| ``ensemble`` | a fusion of all the others except ``hybrid`` |
+| ``ensemble`` | a fusion of all the others except ``hybrid``, by default of the first three |
 
-The first three search any passages; the others need the concept graph or sections of a run. If a
-run has no sections, ``ensemble`` omits ``section_tree``.
+``bm25``, ``dense`` and ``hybrid`` search any passages; the others need the chunks, concept graph or
+sections of a run.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from kg.base.errors import RunFolderError, SettingError
 from retrieval.bm25 import BM25
 from retrieval.ensemble import POOL_SIZE, EnsembleRanker, Method
 from retrieval.names import (
+    DEFAULT_WEIGHTS,
     FUSION_COMPONENTS,
     RUN_RETRIEVERS,
     TEXT_RETRIEVERS,
@@ -36,14 +38,16 @@ if TYPE_CHECKING:
     from kg.text.canonical.lookup import CanonicalLookup
     from kg.text.run.folder import Run
     from retrieval.concepts import Mode
+    from retrieval.dense import DenseRetriever
 
 
 @dataclass(frozen=True)
 class RetrieverOptions:
-    """Options of retrievers. The defaults are the published ones.
+    """Options of retrievers. The defaults are the published ones, except for ``weights``.
 
     Attributes:
-        weights: component → weight in a fusion, 1 by default. A component of weight 0 is not built.
+        weights: component → weight in a fusion, by default as in ``DEFAULT_WEIGHTS``. A component
+            of weight 0 is not built.
         fusion: fusion method of ``hybrid`` and ``ensemble``.
         pool: number of passages that each component passes to a fusion.
         walk: how ``kg`` spreads scores from the query's concepts over the graph: ``bfs`` by
@@ -53,6 +57,7 @@ class RetrieverOptions:
             has ``section_tree`` as a separate component.
         use_lookup: whether words that the graph does not contain are looked up by their embedding.
         break_ties: whether BM25 breaks the ties of ``section_tree``.
+        facts: file of facts (JSONL) about the run's chunks; empty for facts found by rules.
         reranker: folder or hub name of a cross-encoder that reranks the results; empty for none.
     """
 
@@ -64,6 +69,7 @@ class RetrieverOptions:
     beta: float = 0.0
     use_lookup: bool = True
     break_ties: bool = True
+    facts: str = ""
     reranker: str = ""
 
 
@@ -75,7 +81,8 @@ def open_retriever(
     Args:
         name: one of ``RUN_RETRIEVERS``.
         run: the run whose chunks are searched.
-        embedder: model of ``dense``: a folder or hub name, ``lexical``, or empty for the default.
+        embedder: model of ``dense`` and ``facts``: a folder or hub name, ``lexical``, or empty for
+            the default.
         options: options of the retriever; by default the published ones.
 
     Raises:
@@ -165,15 +172,16 @@ class _RetrieverFactory:
 
     @cached_property
     def model(self) -> Embedder:
-        """The model of ``dense``."""
+        """The model of ``dense`` and ``facts``."""
         from kg.embedding.factory import open_embedder
 
         return open_embedder(self.embedder)
 
-    @property
-    def missing_components(self) -> tuple[str, ...]:
-        """Components that a fusion leaves out, unless the user gives them a weight."""
-        return ()
+    @cached_property
+    def dense(self) -> DenseRetriever:
+        from retrieval.dense import DenseRetriever, get_cache_folder
+
+        return DenseRetriever(self.passages, self.model, cache=get_cache_folder())
 
     def make_retriever(self, name: str, names: Sequence[str]) -> Retriever:
         """Makes one of ``names``, with reranking if the options ask for it."""
@@ -194,23 +202,14 @@ class _RetrieverFactory:
 
     def make_component(self, name: str) -> Retriever:
         """Makes ``bm25`` or ``dense``."""
-        if name == "bm25":
-            return self.bm25
-        from retrieval.dense import DenseRetriever, get_cache_folder
-
-        return DenseRetriever(self.passages, self.model, cache=get_cache_folder())
+        return self.bm25 if name == "bm25" else self.dense
 
     def make_fusion(self, name: str) -> EnsembleRanker:
         """Makes a fusion of the components with a weight above 0."""
-        weights = {
-            component: 1.0
-            for component in FUSION_COMPONENTS[name]
-            if component not in self.missing_components
-        }
         unknown = sorted(set(self.options.weights).difference(FUSION_COMPONENTS[name]))
         if unknown:
             raise ValueError(f"{name} has no component {', '.join(unknown)}")
-        weights |= self.options.weights
+        weights = {**DEFAULT_WEIGHTS[name], **self.options.weights}
         used_components = [component for component, weight in weights.items() if weight != 0]
         if not used_components:
             raise SettingError(
@@ -242,22 +241,39 @@ class _RunRetrieverFactory(_RetrieverFactory):
         is_run_model = self.embedder and self.model.name == self.run.embedder_name
         return self.run.open_lookup(self.model if is_run_model else None)
 
-    @property
-    def missing_components(self) -> tuple[str, ...]:
-        """``section_tree`` if the run has no sections.
-
-        If the user gives it a weight nevertheless, making the component fails.
-        """
-        return ("section_tree",) if self.run.sections is None else ()
-
     def make_component(self, name: str) -> Retriever:
         """Makes one of ``ENSEMBLE_COMPONENTS``."""
+        if name == "facts":
+            return self._make_fact_retriever()
         if name == "kg":
             return self._make_concept_retriever()
         return (
             self._make_section_retriever()
             if name == "section_tree"
             else super().make_component(name)
+        )
+
+    def _make_fact_retriever(self) -> Retriever:
+        from kg.embedding.lexical import NAME as LEXICAL
+        from kg.text.facts.fact import read_facts
+        from kg.text.facts.rules import find_facts
+        from retrieval.dense import get_cache_folder
+        from retrieval.facts.retriever import FactRetriever
+
+        file = self.options.facts
+        facts = (
+            read_facts(file, {passage.id: passage.text for passage in self.passages})
+            if file
+            else find_facts(self.run.chunks)
+        )
+        return FactRetriever(
+            self.passages,
+            facts,
+            self.model,
+            # The lexical embedder compares spellings, so words show better what a passage is about.
+            self.bm25 if self.model.name == LEXICAL else self.dense,
+            source="file" if file else "rules",
+            cache=get_cache_folder(),
         )
 
     def _make_concept_retriever(self) -> Retriever:

@@ -17,6 +17,7 @@ class RetrieverName(StrEnum):
     bm25 = "bm25"
     dense = "dense"
     hybrid = "hybrid"
+    facts = "facts"
     kg = "kg"
     section_tree = "section_tree"
     ensemble = "ensemble"
@@ -38,7 +39,9 @@ def main(
     k: Annotated[int, typer.Option("-k", "--top-k", min=1, help="Passages to show.")] = 5,
     embedder: Annotated[
         str,
-        typer.Option(help="Model of dense: a folder, a hub name or lexical; default MiniLM."),
+        typer.Option(
+            help="Model of dense and facts: a folder, a hub name or lexical; default MiniLM."
+        ),
     ] = "",
     weight: Annotated[
         list[str] | None,
@@ -46,6 +49,9 @@ def main(
             metavar="NAME=NUMBER", help="Weight of a fusion's component; 0 omits it. Repeatable."
         ),
     ] = None,
+    facts: Annotated[
+        str, typer.Option(help="Facts about the run's chunks (JSONL); default: found by rules.")
+    ] = "",
     walk: Annotated[Walk, typer.Option(help="How kg walks the concept graph.")] = Walk.bfs,
     beta: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of the section tree in kg.")
@@ -68,8 +74,16 @@ def main(
             where="--beta" if beta else "--walk",
             hint="It needs --retriever kg or ensemble.",
         )
+    if facts and retriever not in (RetrieverName.facts, RetrieverName.ensemble):
+        raise SettingError(
+            f"--facts has no effect on {retriever.value}",
+            where="--facts",
+            hint="It needs --retriever facts or ensemble.",
+        )
     weights = parse_weights(weight or (), retriever.value)
-    options = RetrieverOptions(weights=weights, walk=walk.value, beta=beta, reranker=reranker)
+    options = RetrieverOptions(
+        weights=weights, walk=walk.value, beta=beta, facts=facts, reranker=reranker
+    )
     opened_run = open_run(run)
     searcher = open_retriever(retriever.value, opened_run, embedder=embedder, options=options)
     sections = {chunk.id: str(chunk.metadata.get("section", "")) for chunk in opened_run.chunks}

@@ -33,8 +33,9 @@ _RETRIEVERS_BY_CORPUS = {
     "text": TEXT_RETRIEVERS,
     "web": ("web",),
 }
-_EMBEDDING_RETRIEVERS = ("dense", "hybrid", "ensemble")
+_EMBEDDING_RETRIEVERS = ("dense", "hybrid", "facts", "ensemble")
 _FUSION_RETRIEVERS = ("hybrid", "ensemble")
+_FACT_RETRIEVERS = ("facts", "ensemble")
 _WALK_RETRIEVERS = ("kg", "ensemble")
 
 
@@ -59,6 +60,8 @@ class RetrievalPlan:
     pool: int = DEFAULT_POOL
     """Number of passages that each retriever contributes to the fusion."""
     walk: Literal["bfs", "ppr"] = "bfs"
+    facts: str = ""
+    """File of facts about the run's chunks; empty for facts found by rules."""
     reranker: str = ""
 
     @classmethod
@@ -126,6 +129,8 @@ class RetrievalPlan:
             retriever_fields["weights"] = parse_weights(filter(None, pairs.split(",")), retriever)
         if retriever in _WALK_RETRIEVERS:
             retriever_fields["walk"] = settings.get_choice("walk", ("bfs", "ppr"))
+        if retriever in _FACT_RETRIEVERS:
+            retriever_fields["facts"] = settings.get_text("facts", "")
         if retriever != "web":
             retriever_fields["reranker"] = settings.get_text("reranker", "")
         return cls(retriever=retriever, **fields, **retriever_fields)
@@ -228,6 +233,7 @@ def _build_retriever_options(plan: RetrievalPlan) -> RetrieverOptions:
         fusion=plan.fusion,
         pool=plan.pool,
         walk=plan.walk,
+        facts=plan.facts,
         reranker=plan.reranker,
     )
 

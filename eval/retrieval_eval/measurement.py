@@ -148,11 +148,11 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> RetrievalMeas
     require_distinct_folders(folders)
     read = [_read_run(folder) for folder in folders]
     contents = [
-        {id_: (item.question, item.kind, item.gold) for id_, item in run.items.items()}
+        {id_: (item.question, item.kind, item.gold, item.qrels) for id_, item in run.items.items()}
         for run in read
     ]
     shared, n_left_out = select_shared_items(folders, contents, noun=_NOUN)
-    kinds = {id_: kind for id_, (_, kind, _) in shared.items()}
+    kinds = {id_: kind for id_, (_, kind, *_) in shared.items()}
     names = name_systems(folders, [run.manifest.systems for run in read])
     retrievers: dict[str, RetrieverScores] = {}
     failures: dict[str, tuple[int, int]] = {}

@@ -2,7 +2,7 @@
 
 * ``R@k``: share of the gold chunks that are among the first k.
 * ``nDCG@10``: normalised discounted cumulative gain with log₂ (Järvelin & Kekäläinen, ACM TOIS
-  2002, 20:422).
+  2002, 20:422); the gain of a chunk is its grade of relevance.
 * ``RR``: 1 / rank of the first gold chunk; its mean is MRR.
 * ``AllGold@10``: 1 if every gold chunk is among the first ten, else 0; for questions that need
   several chunks. ir_measures does not have it, so it is computed as ``R@10`` = 1.
@@ -50,7 +50,7 @@ def score_questions(rankings: Mapping[str, Sequence[str]], questions: Sequence[Q
     requested = [ir_measures.parse_measure(name) for name in _IR_MEASURES_NAMES]
     # Questions are identified by index, so that results can be written to their rows. The negative
     # rank is used as score, because trec_eval sorts by score and would break ties by chunk id.
-    qrels = {str(i): dict.fromkeys(questions[i].gold, 1) for i in answerable}
+    qrels = {str(i): questions[i].qrels for i in answerable}
     run: dict[str, dict[str, float]] = {}
     for i in answerable:
         ranking = rankings[questions[i].id]

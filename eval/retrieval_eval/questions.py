@@ -22,6 +22,8 @@ Split = Literal["dev", "test"]
 UNANSWERABLE: Kind = "unanswerable"
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+MAX_GRADE = 1_000
+"""Largest grade of relevance, since nDCG adds up grades; published ones are at most 4."""
 _MAX_QUESTION_LENGTH = 10_000
 """Maximum number of characters, because some retrievers process the whole question with a model."""
 
@@ -38,6 +40,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of all chunks that are needed; empty if and only if ``kind`` is ``unanswerable``."""
     answer: str = ""
     note: str = ""
+    grades: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    """Gold chunk → its grade of relevance, at least 1; 1 for all that are not named. Only nDCG
+    depends on it."""
+
+    @property
+    def qrels(self) -> dict[str, int]:
+        """Gold chunk → its grade of relevance."""
+        grades = self.grades if self.grades is not msgspec.UNSET else {}
+        return {chunk_id: grades.get(chunk_id, 1) for chunk_id in self.gold}
 
     @property
     def answerable(self) -> bool:
@@ -144,4 +155,11 @@ def _find_gold_fault(question: Question, valid_ids: frozenset[str]) -> tuple[str
                 f"the run has no chunk {chunk_id!r}",
                 f"{suggestion}Chunk ids change when headings do.",
             )
+    if question.grades is not msgspec.UNSET:
+        for chunk_id, grade in question.grades.items():
+            if chunk_id not in earlier_ids or not 1 <= grade <= MAX_GRADE:
+                return (
+                    f"{chunk_id!r} has the grade {grade}, but is not gold or the grade is invalid",
+                    f"Grade gold chunks only, from 1 to {MAX_GRADE:,}.",
+                )
     return None

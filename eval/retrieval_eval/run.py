@@ -58,7 +58,8 @@ class RunOptions:
         ablate: whether variants of the ensemble are measured too.
         tune: whether the fusions are tuned on the dev questions.
         other_run: with ``ablate``, another text run of the same chunks; None for none.
-        embedder: model of ``dense``; empty for the default model.
+        embedder: model of ``dense`` and ``facts``; empty for the default model.
+        facts: file of facts about the run's chunks; None for facts found by rules.
         limit: use only the first ``limit`` questions.
         shard: the part of the questions that is asked.
         repeats: number of times each question is asked.
@@ -80,6 +81,7 @@ class RunOptions:
     tune: bool = False
     other_run: Path | None = None
     embedder: str = ""
+    facts: Path | None = None
     limit: int | None = None
     shard: Shard = ALL_ITEMS
     repeats: int = 1
@@ -99,19 +101,21 @@ def run(options: RunOptions) -> RunResult[RetrievalManifest]:
         EpocheError: a retriever cannot be opened, or as ``run_in_folder``.
     """
     out = options.flags.out
-    retrievers = RetrieverSet(open_run(options.run), options.embedder)
+    facts = "" if options.facts is None else str(options.facts)
+    retrievers = RetrieverSet(open_run(options.run), options.embedder, facts)
     other = None
     if options.other_run is not None:
-        other = RetrieverSet(open_run(options.other_run), options.embedder)
+        other = RetrieverSet(open_run(options.other_run), options.embedder, facts)
     questions = read_questions(options.questions, retrievers.ids)
     selected = select_split(questions, options.split, options.questions)
     dev = select_split(questions, "dev", options.questions) if options.tune else ()
+    inputs = [path for path in (options.questions, options.facts) if path is not None]
     for path in list_run_files(out, ()):
-        check_output(path, [options.questions])
+        check_output(path, inputs)
     require_owned_folder(out, (ROWS, MANIFEST))
     team = _make_systems(options, retrievers, other, dev)
     for name in list_trec_files(team.systems):
-        check_output(out / name, [options.questions])
+        check_output(out / name, inputs)
     items = tuple(iter_items(selected, retrievers.passages))
     manifest = build_manifest(options, retrievers, other, team, items)
     size = len(items) * options.repeats * len(team.systems)

@@ -16,11 +16,11 @@ _UNSAFE_CHAR = re.compile(r"[\s%]|[^\x20-\x7e\u00a0-\U0010ffff]")
 
 
 def render_qrels(questions: Sequence[Question]) -> str:
-    """Renders ``question 0 chunk 1`` for every gold chunk; none for unanswerable questions."""
+    """Renders ``question 0 chunk grade`` for every gold chunk; none for unanswerable questions."""
     return "".join(
-        f"{_escape_field(question.id)} 0 {_escape_field(chunk_id)} 1\n"
+        f"{_escape_field(question.id)} 0 {_escape_field(chunk_id)} {grade}\n"
         for question in questions
-        for chunk_id in question.gold
+        for chunk_id, grade in question.qrels.items()
     )
 
 

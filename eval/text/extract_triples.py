@@ -17,13 +17,19 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".ttl", ".nt")
 """Extensions that the output graph may have; N-Triples is also valid Turtle."""
+_FACTS_SUFFIX = ".jsonl"
+"""Extension of the facts that are extracted without an ontology."""
 
 
 def main(
     run: options.RunFolder,
     out: Annotated[
         Path,
-        typer.Option("--out", help="Graph (.ttl or .nt) of the admitted triples only."),
+        typer.Option(
+            "--out",
+            help="Graph (.ttl or .nt) of the admitted triples only; or, without an ontology, "
+            "facts (.jsonl).",
+        ),
     ],
     kg: options.GraphFiles = None,
     shapes: options.ShapesFiles = None,
@@ -49,7 +55,9 @@ def main(
 ) -> None:
     """Extracts statements from documents and keeps those that a graph's shapes allow.
 
-    The ontology is that of a domain, or of a graph and its shapes. A file next to --out with the
+    With --out FILE.jsonl, no ontology is needed: statements with any relation become facts, which
+    the retriever facts searches (--facts). Otherwise, the ontology is that of a domain, or of a
+    graph and its shapes. A file next to --out with the
     extension .proposals.jsonl lists every proposed statement with its quote, its outcome, and the
     reason if it was rejected.
     """
@@ -62,13 +70,16 @@ def main(
     from kg.knowledge import KnowledgeBase
     from kg.text.run.folder import open_run
 
-    if domain is None and not kg:
+    has_ontology = domain is not None or bool(kg)
+    is_open = out.suffix == _FACTS_SUFFIX and not (has_ontology or shapes)
+    if not (has_ontology or is_open):
         raise SettingError(
             "no ontology given",
             where="--domain",
-            hint="Give a domain, or a graph and its shapes with --kg and --shapes.",
+            hint="Give a domain, or a graph and its shapes with --kg and --shapes; or name an "
+            f"--out that ends in {_FACTS_SUFFIX}, for facts without an ontology.",
         )
-    if out.suffix not in _SUFFIXES:
+    if out.suffix not in _SUFFIXES and not is_open:
         raise SettingError(
             f"the output must end in {' or '.join(_SUFFIXES)}, not {out.suffix or 'nothing'}",
             where="--out",
@@ -77,7 +88,9 @@ def main(
     proposals_path = out.with_suffix(".proposals.jsonl")
     for path in (out, proposals_path):
         check_output(path, [*(kg or ()), *(shapes or ())])
-    knowledge_base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
+    knowledge_base = None
+    if not is_open:
+        knowledge_base = KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
     chunks = open_run(run).chunks[:limit]
     client = ClientOptions.from_flags(
         model=model,
@@ -92,8 +105,8 @@ def main(
         out=out,
         outputs=(out, proposals_path),
     )
-    ontology = Ontology(knowledge_base, namespace)
-    if ontology.omitted_relations:
+    ontology = Ontology(knowledge_base, namespace) if knowledge_base is not None else None
+    if ontology is not None and ontology.omitted_relations:
         print_warning(
             f"the prompt lists {MAX_RELATIONS} relations and omits {ontology.omitted_relations:,} "
             "more; list the relations you need in a domain.toml"
@@ -109,6 +122,9 @@ def main(
                 where="--strict",
                 hint="Run it again (usable replies are cached), or omit --strict.",
             )
+        if knowledge_base is None or ontology is None:
+            _write_facts(out, proposals_path, proposals, len(chunks), extractor.failed)
+            return
         claims = [proposal.claim for proposal in proposals if proposal.claim is not None]
         decisions = admit_claims(
             knowledge_base, claims, lambda done: show_stage("statements", done, len(claims))
@@ -122,6 +138,33 @@ def main(
     print_text(f"{len(chunks):,} chunks, {len(rows):,} statements: {summary or 'none'} → {out}")
     if extractor.failed:
         print_text(f"chunks without a usable reply: {extractor.failed:,}")
+
+
+def _write_facts(
+    out: Path,
+    proposals_path: Path,
+    proposals: list[ProposedTriple],
+    n_chunks: int,
+    n_failed: int,
+) -> None:
+    """Writes the usable statements as facts, and all statements with the reason of the others."""
+    from eval.text.triples import list_facts
+    from kg.base.files import to_json_bytes, write_files_atomic
+
+    facts = list_facts(proposals)
+    rows = [
+        {**row, "outcome": "unusable" if row["reason"] else "fact"}
+        for row in _build_rows(proposals, [])
+    ]
+    contents = {
+        path: b"".join(to_json_bytes(line) + b"\n" for line in lines)
+        for path, lines in ((out, list[object](facts)), (proposals_path, list[object](rows)))
+    }
+    write_files_atomic(contents)
+    n_unusable = len(proposals) - len(facts)
+    print_text(f"{n_chunks:,} chunks, {len(facts):,} facts, {n_unusable:,} unusable → {out}")
+    if n_failed:
+        print_text(f"chunks without a usable reply: {n_failed:,}")
 
 
 def _build_rows(proposals: list[ProposedTriple], decisions: list[Decision]) -> list[dict[str, Any]]:

@@ -47,7 +47,9 @@ class FoundTriple(msgspec.Struct, frozen=True):
     """One statement of a passage."""
 
     subject: Annotated[str, Meta(description="A name as it stands in the passage.")]
-    predicate: Annotated[str, Meta(description="One of the listed relations, by its name.")]
+    predicate: Annotated[
+        str, Meta(description="One of the listed relations, by its name; or else a verb phrase.")
+    ]
     object: Annotated[str, Meta(description="A name or value as it stands in the passage.")]
     quote: Annotated[
         str, Meta(description="The words of the passage that state it, copied letter by letter.")
@@ -89,7 +91,7 @@ its number, then its keywords as a JSON list.
 
 TRIPLES = Prompt(
     name="triples",
-    version=1,
+    version=2,
     system=f"""\
 You read statements off a passage from a document. A statement is a subject, one of the relations \
 listed in <relations> and an object. Take only what the passage itself states, not what follows \
@@ -100,5 +102,19 @@ quote the words that state it, letter by letter. A passage that states none has 
     blocks=("relations", "section", "passage"),
 )
 
-PROMPTS = (KEYWORDS, SYNONYMS, TRIPLES)
+FACTS = Prompt(
+    name="facts",
+    version=1,
+    system=f"""\
+You read statements off a passage from a document. A statement is a subject, a predicate and an \
+object. Take only what the passage itself states, not what follows from it or what you know \
+besides. Name subject and object as the passage does, in few words: a person, place, date, thing \
+or term, no pronoun and no clause. The predicate is a short verb phrase. Copy as the quote the \
+words that state it, letter by letter. A passage that states none has none.
+
+{DATA_ONLY}""",
+    blocks=("section", "passage"),
+)
+
+PROMPTS = (KEYWORDS, SYNONYMS, TRIPLES, FACTS)
 """All prompts, for documentation and tests."""

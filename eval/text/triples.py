@@ -2,7 +2,8 @@
 
 The model's output is validated: quote, subject and object must occur in the chunk, and the relation
 in the ontology. Valid statements become claims, and the graph's shapes decide whether they are
-admitted (``eval.text.admission``).
+admitted (``eval.text.admission``). Without an ontology, any relation is valid, and statements
+become facts (``kg.text.facts``).
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import msgspec
 
 from eval.text.batch_client import BatchClient
 from eval.text.ontology import Ontology, UnusableError
-from eval.text.prompts import MAX_TRIPLES, TRIPLES, FoundTriple, FoundTriples
+from eval.text.prompts import FACTS, MAX_TRIPLES, TRIPLES, FoundTriple, FoundTriples
 from kg.claims import Claim
+from kg.text.facts.fact import Fact
 from kg.words.normaliser import repair_text, split_words
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class ModelTriples:
 
     Args:
         options: the model and how it is called.
-        ontology: the allowed relations.
+        ontology: the allowed relations; None for any relation.
 
     Attributes:
         failed: number of chunks without a usable reply.
@@ -80,17 +82,18 @@ class ModelTriples:
         EpocheError: as ``BatchClient``.
     """
 
-    def __init__(self, options: ClientOptions, ontology: Ontology) -> None:
+    def __init__(self, options: ClientOptions, ontology: Ontology | None) -> None:
         self._client = BatchClient(options, FoundTriples, MAX_REPLY_TOKENS)
         self._ontology = ontology
-        self._relations = ontology.describe_relations()
+        self._prompt = FACTS if ontology is None else TRIPLES
+        self._blocks = {} if ontology is None else {"relations": ontology.describe_relations()}
         self.failed = 0
 
     def params(self) -> dict[str, Any]:
         """Returns the model, prompt and relations."""
         return {
-            "prompt": TRIPLES.params(),
-            "relations": self._relations,
+            "prompt": self._prompt.params(),
+            **self._blocks,
             **self._client.params(),
         }
 
@@ -115,8 +118,8 @@ class ModelTriples:
             on_done(next(done_counter))
 
         prompts = [
-            TRIPLES.build_messages(
-                relations=self._relations,
+            self._prompt.build_messages(
+                **self._blocks,
                 section=str(chunk.metadata.get("section", "")),
                 passage=repair_text(chunk.text),
             )
@@ -146,21 +149,52 @@ class ModelTriples:
             )
             if index < MAX_TRIPLES:
                 try:
-                    claim, problem = self._make_claim(text, proposal), ""
+                    _check_statement(text, proposal)
+                    claim, problem = self._make_claim(proposal), ""
                 except UnusableError as error:
                     problem = str(error)
             proposals.append(msgspec.structs.replace(proposal, claim=claim, problem=problem))
         return proposals
 
-    def _make_claim(self, text: _ChunkText, proposal: ProposedTriple) -> Claim:
-        if not text.contains_quote(proposal.quote):
-            raise UnusableError("the quote does not occur in the chunk")
-        for role, name in (("subject", proposal.subject), ("object", proposal.object)):
-            if not text.contains_name(name):
-                raise UnusableError(f"the {role} does not occur in the chunk")
+    def _make_claim(self, proposal: ProposedTriple) -> Claim | None:
+        """Returns the claim of a statement; None without an ontology.
+
+        Raises:
+            UnusableError: the ontology does not have the relation, or the object does not fit it.
+        """
+        if self._ontology is None:
+            return None
         pred = self._ontology.find_predicate(proposal.predicate)
         return Claim(
             self._ontology.resolve_entity(proposal.subject),
             pred,
             self._ontology.make_object(pred, proposal.object),
         )
+
+
+def list_facts(proposals: Sequence[ProposedTriple]) -> list[Fact]:
+    """Returns the usable statements as facts."""
+    return [
+        Fact(
+            chunk_id=proposal.chunk_id,
+            subject=proposal.subject,
+            relation=proposal.predicate,
+            object=proposal.object,
+            quote=proposal.quote,
+        )
+        for proposal in proposals
+        if not proposal.problem
+    ]
+
+
+def _check_statement(text: _ChunkText, proposal: ProposedTriple) -> None:
+    """Checks that the chunk has the words of a statement.
+
+    Raises:
+        UnusableError: quote, subject or object do not occur in the chunk.
+    """
+    if not text.contains_quote(proposal.quote):
+        raise UnusableError("the quote does not occur in the chunk")
+    for role, name in (("subject", proposal.subject), ("object", proposal.object)):
+        if not text.contains_name(name):
+            raise UnusableError(f"the {role} does not occur in the chunk")

@@ -65,9 +65,9 @@ def answer_book_questions(system: System) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "hybrid", "kg", "section_tree", "ensemble"])
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid", "facts", "kg", "section_tree", "ensemble"])
 def test_rag_reads_the_chunk_sentences_of_a_run(retriever: str, book_run: Path) -> None:
-    model = {"embedder": "lexical"} if retriever in ("hybrid", "ensemble") else {}
+    model = {"embedder": "lexical"} if retriever in ("hybrid", "facts", "ensemble") else {}
     system = open_system("rag", run=str(book_run), passages="chunk", retriever=retriever, **model)
     assert answer_book_questions(system) == BOOK_ANSWERS
     answer = system.answer(CardView((), (), next(iter(BOOK_ANSWERS))))
@@ -89,7 +89,11 @@ def test_headings_are_sentences_of_their_section(tmp_path: Path) -> None:
 
 
 def test_manifest_names_run_and_retriever(book_run: Path) -> None:
-    settings = {"retriever": "ensemble", "embedder": "lexical", "weights": "dense=0,kg=2"}
+    settings = {
+        "retriever": "ensemble",
+        "embedder": "lexical",
+        "weights": "dense=0,facts=0,kg=2,section_tree=1",
+    }
     system = open_system("rag", run=str(book_run), fusion="linear", walk="ppr", **settings)
     params = system.params()
     assert params["passages"] == "chunk", "a run implies chunks"
@@ -162,7 +166,7 @@ def test_rag_reads_recorded_searches_and_fails_without_one(
         {"run": "RUN", "retriever": "kg", "walk": "dfs"},
         {"run": "RUN", "retriever": "kg", "weights": "kg=1"},
         {"run": "RUN", "retriever": "ensemble", "weights": "kg"},
-        {"run": "RUN", "retriever": "ensemble", "weights": "bm25=0,dense=0,kg=0,section_tree=0"},
+        {"run": "RUN", "retriever": "ensemble", "weights": "bm25=0,dense=0,facts=0"},
         {"run": "RUN", "retriever": "kg", "embedder": "lexical"},
         {"weights": "bm25=1"},
     ],

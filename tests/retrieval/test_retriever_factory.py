@@ -81,13 +81,14 @@ def test_headings_and_concepts_match_in_any_case(name: str, run: Run) -> None:
         assert next(iter(retriever.get_scores(query, 1))) == "book#1.1"
 
 
-def test_ensemble_fuses_its_four_parts(run: Run) -> None:
-    component_names = ("bm25", "dense", "kg", "section_tree")
+def test_ensemble_fuses_the_parts_with_a_weight(run: Run) -> None:
+    component_names = ("bm25", "dense", "facts")
     components = [open_retriever(name, run, embedder="lexical") for name in component_names]
     ensemble = open_retriever("ensemble", run, embedder="lexical")
     expected = EnsembleRanker(list_run_passages(run), components)
     assert ensemble.get_scores(QUERY, 9) == expected.get_scores(QUERY, 9)
-    options = RetrieverOptions(weights={"dense": 0, "kg": 3, "section_tree": 0}, fusion="linear")
+    components[2] = open_retriever("kg", run)
+    options = RetrieverOptions(weights={"dense": 0, "facts": 0, "kg": 3}, fusion="linear")
     weighted_ensemble = open_retriever("ensemble", run, options=options)
     expected = EnsembleRanker(
         list_run_passages(run), (components[0], components[2]), (1, 3), method="linear"
@@ -119,7 +120,7 @@ def test_run_without_sections_or_canonical_forms_is_searched(tmp_path: Path) -> 
     run = build_small_run(tmp_path, sections=False, canonical=False)
     ensemble = open_retriever("ensemble", run, embedder="lexical")
     names = [part["name"] for part in ensemble.params()["retrievers"]]  # type: ignore[attr-defined]
-    assert names == ["bm25", "dense", "kg"]
+    assert names == ["bm25", "dense", "facts"]
     assert next(iter(ensemble.get_scores(QUERY, 9))) in ("book#2", "book#2.1")
     for name, options in (
         ("section_tree", RetrieverOptions()),
@@ -127,7 +128,7 @@ def test_run_without_sections_or_canonical_forms_is_searched(tmp_path: Path) -> 
     ):
         with pytest.raises(RunFolderError, match="without a section tree"):
             open_retriever(name, run, options=options)
-    zero_weights = dict.fromkeys(("bm25", "dense", "kg"), 0.0)
+    zero_weights = dict.fromkeys(("bm25", "dense", "facts"), 0.0)
     with pytest.raises(SettingError, match="all weights are 0"):
         open_retriever("ensemble", run, options=RetrieverOptions(weights=zero_weights))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eval.retrieval_eval.systems.tuner import FusionSetting
 
 DEFAULT_BASELINES = ("bm25", "dense", "hybrid")
-DEFAULT_RETRIEVERS = ("kg", "section_tree", "ensemble")
+DEFAULT_RETRIEVERS = ("facts", "kg", "section_tree", "ensemble")
 _PIPE_WIDTH = 160
 """Columns of a table that is written to a file or pipe, where the terminal's width is unknown."""
 
@@ -44,7 +44,7 @@ def main(
     retriever: Annotated[
         list[str] | None,
         typer.Option(
-            help="Retriever to evaluate; repeatable. Default: kg, section_tree and ensemble, or "
+            help="Retriever to evaluate; repeatable. Default: facts, kg, section_tree, ensemble; "
             "none with --system.",
         ),
     ] = None,
@@ -80,8 +80,12 @@ def main(
     ] = None,
     embedder: Annotated[
         str,
-        typer.Option(help="Model of the retriever dense: a folder or hub name; default MiniLM."),
+        typer.Option(help="Model of dense and facts: a folder or hub name; default MiniLM."),
     ] = "",
+    facts: Annotated[
+        Path | None,
+        typer.Option(help="Facts about the run's chunks (JSONL); default: found by rules."),
+    ] = None,
     resamples: options.Resamples = 2000,
     seed: options.ResampleSeed = 12345,
     confidence: options.Confidence = 0.95,
@@ -152,6 +156,7 @@ def main(
             tune=tune,
             other_run=other_run,
             embedder=embedder,
+            facts=facts,
             limit=limit,
             shard=Shard.from_text(shard),
             repeats=repeat,

@@ -10,15 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.retrieval_eval.record import Ablation
-from retrieval.ensemble import EnsembleRanker
+from retrieval.ensemble import EnsembleRanker, Method
 from retrieval.protocol import Passage, Retriever
 
 ENSEMBLE = "ensemble"
 TUNED_ENSEMBLE = "ensemble tuned"
 TUNED_HYBRID = "hybrid tuned"
 """``hybrid`` tuned in the same way, so that the gain by tuning is not attributed to the graph."""
-TEXT_COMPONENTS = frozenset({"bm25", "dense"})
-"""Components that use neither the concept graph nor the section tree."""
 
 
 @dataclass(frozen=True)
@@ -40,42 +38,49 @@ def iter_ablations(
     passages: Sequence[Passage],
     components: Mapping[str, Retriever],
     component_variants: Sequence[ComponentVariant],
+    weights: Mapping[str, float] | None = None,
 ) -> Iterator[tuple[Ablation, Retriever]]:
-    """Yields the variants of an ensemble with equal weights, and of its components.
+    """Yields the variants of an ensemble, and of its components.
 
     Args:
         passages: the corpus; its order breaks ties.
-        components: name → retriever, for all components of the ensemble.
+        components: name → retriever, for all components that the ensemble may have.
         component_variants: variants of single components.
+        weights: component → its weight in the ensemble, 0 for those that it does not have by
+            default; all are equal if omitted.
 
     Yields:
-        A comparison and its variant. ``candidate`` is the ensemble or the component, ``baseline``
-        is the variant.
+        A comparison and its variant. One side is the ensemble or the component, the other is the
+        variant.
     """
+    weights = dict.fromkeys(components, 1.0) if weights is None else weights
+    used = {name: components[name] for name in components if weights[name] > 0}
 
-    def fuse(retrievers: Sequence[Retriever], change: str) -> Retriever:
-        return EnsembleRanker(passages, retrievers, name=f"{ENSEMBLE} {change}")
+    def fuse(retrievers: Mapping[str, Retriever], change: str, method: Method = "rrf") -> Retriever:
+        return EnsembleRanker(
+            passages,
+            list(retrievers.values()),
+            # A component that is added to the ensemble has the weight 1.
+            [weights[name] or 1.0 for name in retrievers],
+            method=method,
+            name=f"{ENSEMBLE} {change}",
+        )
 
-    for omitted in components:
-        remaining = [retriever for name, retriever in components.items() if name != omitted]
+    for omitted in used:
+        remaining = {name: retriever for name, retriever in used.items() if name != omitted}
         fused = fuse(remaining, f"without {omitted}")
         yield Ablation(ENSEMBLE, fused.name, f"What does {omitted} add?"), fused
-    text_retrievers = [components[name] for name in components if name in TEXT_COMPONENTS]
-    # If only one component uses the graph, this would repeat the variant without that component.
-    if 0 < len(text_retrievers) < len(components) - 1:
-        fused = fuse(text_retrievers, "without graph")
-        question = "What do the concept graph and the section tree add together?"
-        yield Ablation(ENSEMBLE, fused.name, question), fused
-    linear = EnsembleRanker(
-        passages, list(components.values()), method="linear", name=f"{ENSEMBLE} linear"
-    )
+    for added in components:
+        if added not in used:
+            fused = fuse({**used, added: components[added]}, f"with {added}")
+            yield Ablation(fused.name, ENSEMBLE, f"What would {added} add?"), fused
+    linear = fuse(used, "linear", "linear")
     yield Ablation(ENSEMBLE, linear.name, "Is fusing ranks better than fusing scores?"), linear
     for variant in component_variants:
         if variant.component not in components:
             continue
         name = variant.retriever.name
         yield Ablation(variant.component, name, variant.question), variant.retriever
-        fused = fuse(
-            list({**components, variant.component: variant.retriever}.values()), f"with {name}"
-        )
-        yield Ablation(ENSEMBLE, fused.name, variant.question), fused
+        if variant.component in used:
+            fused = fuse({**used, variant.component: variant.retriever}, f"with {name}")
+            yield Ablation(ENSEMBLE, fused.name, variant.question), fused

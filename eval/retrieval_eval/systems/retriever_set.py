@@ -8,6 +8,7 @@ for each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eval.retrieval_eval.systems.ablation import ENSEMBLE, ComponentVariant
@@ -15,7 +16,7 @@ from eval.retrieval_eval.systems.cached_retriever import CachedRetriever
 from kg.base.errors import RunFolderError
 from retrieval.ensemble import EnsembleRanker, Method
 from retrieval.factory import RetrieverOptions, list_run_passages, open_retriever
-from retrieval.names import ENSEMBLE_COMPONENTS, HYBRID_COMPONENTS
+from retrieval.names import DEFAULT_WEIGHTS, FUSION_COMPONENTS, HYBRID_COMPONENTS
 
 if TYPE_CHECKING:
     from kg.text.run.folder import Run
@@ -32,25 +33,25 @@ class RetrieverSet:
 
     Args:
         run: the run whose chunks are searched.
-        embedder: model of ``dense``; empty for the default model.
+        embedder: model of ``dense`` and ``facts``; empty for the default model.
+        facts: file of facts about the chunks; empty for facts found by rules.
     """
 
-    def __init__(self, run: Run, embedder: str) -> None:
+    def __init__(self, run: Run, embedder: str, facts: str = "") -> None:
         self.run = run
         self.passages = list_run_passages(run)
         self.ids = [passage.id for passage in self.passages]
-        self._embedder = embedder
+        self._embedder, self._facts = embedder, facts
         self._retrievers: dict[str, CachedRetriever] = {}
 
     def list_components(self, name: str) -> tuple[str, ...]:
-        """Lists the components of a fused retriever; for others the name itself.
+        """Lists the components that a fused retriever may have; for others the name itself.
 
         The section tree is omitted if the run was built without sections.
         """
-        if name == ENSEMBLE:
-            omitted = () if self.run.sections is not None else ("section_tree",)
-            return tuple(component for component in ENSEMBLE_COMPONENTS if component not in omitted)
-        return HYBRID_COMPONENTS if name == "hybrid" else (name,)
+        omitted = () if self.run.sections is not None else ("section_tree",)
+        components = FUSION_COMPONENTS.get(name, (name,))
+        return tuple(component for component in components if component not in omitted)
 
     def open_components(self, name: str) -> dict[str, Retriever]:
         """Opens the components of a fused retriever, and returns them by name.
@@ -66,8 +67,14 @@ class RetrieverSet:
         Raises:
             EpocheError: as ``open_components``.
         """
-        components = self.open_components(name)
-        return components[name] if name in components else self.fuse(components, name)
+        if name not in FUSION_COMPONENTS:
+            return self._open(name)
+        used = {
+            component: self._open(component)
+            for component in self.list_components(name)
+            if DEFAULT_WEIGHTS[name][component] > 0
+        }
+        return self.fuse(used, name, [DEFAULT_WEIGHTS[name][component] for component in used])
 
     def fuse(
         self,
@@ -157,6 +164,7 @@ class RetrieverSet:
         """Opens one retriever on first use, and keeps it for later calls."""
         name = name or retriever
         if name not in self._retrievers:
+            options = replace(options or RetrieverOptions(), facts=self._facts)
             opened = open_retriever(retriever, self.run, embedder=self._embedder, options=options)
             self._retrievers[name] = CachedRetriever(opened, name)
         return self._retrievers[name]

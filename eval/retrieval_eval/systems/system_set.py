@@ -21,7 +21,7 @@ from eval.retrieval_eval.systems.view import RetrievalOptions, RetrievalView
 from kg.base.errors import SettingError
 from retrieval.base import describe_retriever
 from retrieval.ensemble import Method
-from retrieval.names import RUN_RETRIEVERS
+from retrieval.names import DEFAULT_WEIGHTS, RUN_RETRIEVERS
 
 if TYPE_CHECKING:
     from eval.retrieval_eval.questions import Question
@@ -174,4 +174,8 @@ def make_ablations(team: SystemSet, retrievers: RetrieverSet, other: RetrieverSe
     if other is not None:
         component_variants += retrievers.open_other_run(other)
     components = retrievers.open_components(ENSEMBLE)
-    team.add_ablations(iter_ablations(retrievers.passages, components, component_variants))
+    team.add_ablations(
+        iter_ablations(
+            retrievers.passages, components, component_variants, DEFAULT_WEIGHTS[ENSEMBLE]
+        )
+    )

@@ -406,6 +406,43 @@ def test_command_writes_admitted_triples_and_all_proposals(
     assert len(scripted_server.requests) == request_count
 
 
+def test_facts_are_extracted_without_an_ontology(
+    scripted_server: ScriptedServer,
+    client: ClientOptions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from typer.testing import CliRunner
+
+    from epoche.cli import app
+    from kg.text.facts.fact import read_facts
+    from kg.text.run.folder import open_run
+
+    monkeypatch.chdir(tmp_path)
+    Path("doc.md").write_text(f"# 1 Rivers\n\n{TEXT}\n")
+    build = ["kg", "build", "doc.md", "--out", "runs/doc", "--no-canonical"]
+    assert CliRunner().invoke(app, build).exit_code == 0
+    triples = [
+        make_triple("Fulda", "flows into", "Weser", "The Fulda flows into the Weser"),
+        make_triple("Aue", "ends in", "Weser", "no such words"),
+        make_triple("Main", "flows into", "Weser", "The Fulda flows into the Weser"),
+    ]
+    scripted_server.behave(
+        behaviours.normal_reply(lambda _request: json.dumps({"triples": triples}))
+    )
+    command = ["kg", "extract", "--run", "runs/doc", "--out", "facts.jsonl"]
+    result = CliRunner().invoke(app, [*command, "--model", str(client.model)])
+    assert result.exit_code == 0, result.output
+    assert "1 facts, 2 unusable" in result.output
+    texts = {chunk.id: chunk.text for chunk in open_run("runs/doc").chunks}
+    assert [fact.text for fact in read_facts("facts.jsonl", texts)] == ["Fulda flows into Weser"]
+    rows = [json.loads(line) for line in Path("facts.proposals.jsonl").read_text().splitlines()]
+    assert [row["outcome"] for row in rows] == ["fact", "unusable", "unusable"]
+    search = ["retrieval", "search", "Where does the Fulda end?", "--run", "runs/doc"]
+    flags = ["--retriever", "facts", "--embedder", "lexical", "--facts", "facts.jsonl"]
+    assert CliRunner().invoke(app, [*search, *flags]).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [(["--out", "new.ttl"], "no ontology"), (["--domain", "rivers", "--out", "new.rdf"], ".rdf")],

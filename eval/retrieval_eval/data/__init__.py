@@ -1,0 +1,1 @@
+"""Imports public sets of labelled questions in their published formats."""

@@ -1,0 +1,1 @@
+"""Retrieves passages by the facts that they state."""
