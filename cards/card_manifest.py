@@ -27,7 +27,7 @@ from kg.claims import GOLD_OF_LABEL, Claim
 from kg.domain import SHIPPED_FOLDER, Domain, load_domain
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
-from kg.text.evidence import SourcePassage
+from kg.text.facts.evidence import SourcePassage
 
 _COMMON_KEYS = ("graph_sha256", "shapes_sha256", "domain", "regime", "unique_names")
 PACKAGES = ("epoche", "pyoxigraph", "pyshacl", "rdflib")

@@ -36,7 +36,7 @@ from cards.knowledge_base import choose_default_predicates
 from kg.base.plain_text import format_count
 from kg.claims import LABELS, Claim, Label
 from kg.knowledge import KnowledgeBase
-from kg.text.evidence import SourcePassage
+from kg.text.facts.evidence import SourcePassage
 
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no

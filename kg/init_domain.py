@@ -12,7 +12,8 @@ from kg.base.options import Overwrite, ShapesFiles
 
 if TYPE_CHECKING:
     from kg.profile.review import Review
-    from kg.text.stated_facts import FactDomain, StatedFact
+    from kg.text.facts.domain import FactDomain
+    from kg.text.facts.fact import Fact
 
 
 def main(
@@ -60,7 +61,7 @@ def main(
     with show_stages() as show_stage:
         show_stage("reading", 0, 0)
         facts: FactDomain | None = None
-        rejected: list[StatedFact] = []
+        rejected: list[Fact] = []
         if any(".jsonl" in path.suffixes for path in graph):
             review = read_review(out / REVIEW_FILE)
             answers = review.merge_answers(answers)
@@ -111,7 +112,7 @@ def main(
 
 def _write_fact_graph(
     files: list[Path], passages: Path | None, out: Path, review: Review
-) -> tuple[FactDomain, list[StatedFact]]:
+) -> tuple[FactDomain, list[Fact]]:
     """Writes the graph of facts from documents, with the quotes that state them.
 
     Returns:
@@ -120,10 +121,10 @@ def _write_fact_graph(
     from kg.base.files import to_json_bytes, write_files_atomic
     from kg.base.plain_text import format_count
     from kg.profile.folder import FACTS_GRAPH, QUOTES, add_checksum
-    from kg.text.evidence import read_passages
-    from kg.text.stated_facts import build_fact_domain, read_facts
+    from kg.text.facts.domain import build_fact_domain, read_extracted_facts
+    from kg.text.facts.evidence import read_passages
 
-    facts = read_facts(files)
+    facts = read_extracted_facts(files)
     accepted = [fact for fact in facts if fact.key not in review.rejected]
     rejected = [fact for fact in facts if fact.key in review.rejected]
     if rejected:

@@ -24,7 +24,7 @@ from kg.words.labels import Labels
 from kg.words.verbaliser import Verbaliser
 
 if TYPE_CHECKING:
-    from kg.text.evidence import Evidence
+    from kg.text.facts.evidence import Evidence
 
 Engine = Literal["incremental", "pyshacl", "pyrudof"]
 
@@ -150,7 +150,7 @@ class KnowledgeBase:
         """
         if self.domain.passages_file is None or self.domain.quotes_file is None:
             return None
-        from kg.text.evidence import Evidence
+        from kg.text.facts.evidence import Evidence
 
         return Evidence.load(self.domain.passages_file, self.domain.quotes_file)
 

@@ -14,7 +14,7 @@ from cards.card import Card
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, is_literal, parse_literal
-from kg.text.evidence import Evidence, Quote
+from kg.text.facts.evidence import Evidence, Quote
 
 MAX_QUOTES = 3
 """Maximum number of quotes of a fact on a card."""

@@ -259,7 +259,7 @@ def _open_run_library(plan: RetrievalPlan) -> PassageLibrary:
 
 def _open_text_library(plan: RetrievalPlan) -> PassageLibrary:
     from kg.base.files import sha256_file
-    from kg.text.evidence import read_passages
+    from kg.text.facts.evidence import read_passages
     from retrieval.protocol import Passage
 
     sources = read_passages(Path(plan.texts))

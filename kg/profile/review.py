@@ -16,7 +16,7 @@ from kg.base.plain_text import format_count
 from kg.profile.answers import MAX_FILE_BYTES
 from kg.profile.readiness import Readiness
 from kg.profile.rules import Answers
-from kg.text.stated_facts import StatedFact
+from kg.text.facts.fact import Fact
 
 REVIEW_PAGE: Final = "review.html"
 REVIEW_FILE: Final = "review.json"
@@ -34,7 +34,7 @@ class Review(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a person said on the page."""
 
     rejected: frozenset[str] = frozenset()
-    """Keys of the facts that are wrong, see ``StatedFact.key``."""
+    """Keys of the facts that are wrong, see ``Fact.key``."""
     one_value: dict[str, bool] = {}
     one_way: dict[str, bool] = {}
 
@@ -67,8 +67,8 @@ def read_review(path: Path) -> Review:
 def render_review_page(
     title: str,
     rows: Iterable[Readiness],
-    facts: Sequence[tuple[str, StatedFact]],
-    rejected: Iterable[StatedFact],
+    facts: Sequence[tuple[str, Fact]],
+    rejected: Iterable[Fact],
     answers: Answers,
 ) -> str:
     """Renders the page: rules in doubt, and the facts that cards ask about, each with its quote.
@@ -80,7 +80,7 @@ def render_review_page(
         rejected: the facts that were rejected before.
         answers: what was said about rules before.
     """
-    by_predicate: dict[str, list[StatedFact]] = defaultdict(list)
+    by_predicate: dict[str, list[Fact]] = defaultdict(list)
     for predicate, fact in facts:
         by_predicate[predicate].append(fact)
     given = {"one_value": answers.one_value, "one_way": answers.one_way}
@@ -116,9 +116,9 @@ def render_review_page(
     return _PAGE.replace("@title", _escape(title)).replace("@body", rule_list + "".join(sections))
 
 
-def _render_fact(fact: StatedFact, *, is_accepted: bool = True) -> str:
+def _render_fact(fact: Fact, *, is_accepted: bool = True) -> str:
     quote = f"<q>{_escape(fact.quote)}</q>" if fact.quote else ""
-    source = f" <small>{_escape(fact.passage)}</small>" if fact.passage else ""
+    source = f" <small>{_escape(fact.chunk_id)}</small>" if fact.chunk_id else ""
     return (
         f'<li><label><input type="checkbox" data-fact="{fact.key}"'
         f"{' checked' if is_accepted else ''}> {_escape(fact.subject)} · "

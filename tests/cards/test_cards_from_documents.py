@@ -13,7 +13,8 @@ from stage_calls import run_epoche
 
 from kg.base.errors import DomainError, EmptyGraphError, RecordError
 from kg.profile.review import read_review
-from kg.text.evidence import (
+from kg.text.facts.domain import build_fact_domain, read_extracted_facts
+from kg.text.facts.evidence import (
     Evidence,
     Quote,
     SourcePassage,
@@ -21,7 +22,7 @@ from kg.text.evidence import (
     read_passages,
     split_into_sentences,
 )
-from kg.text.stated_facts import StatedFact, build_fact_domain, read_facts
+from kg.text.facts.fact import Fact
 
 TRADES = ("painter", "chemist", "sailor", "judge")
 GIVEN_NAMES = ("Ada", "Bo", "Cleo", "Dan", "Eva", "Finn", "Gia", "Hal", "Ida", "Jon")
@@ -131,7 +132,7 @@ def test_systems_read_the_passages_that_are_left(people: Path) -> None:
 
 def test_graph_does_not_depend_on_the_order_of_facts(tmp_path: Path) -> None:
     facts_file, passages_file = write_people(tmp_path)
-    facts, passages = read_facts([facts_file]), read_passages(passages_file)
+    facts, passages = read_extracted_facts([facts_file]), read_passages(passages_file)
     domain = build_fact_domain(facts, passages)
     for seed in range(5):
         random.Random(seed).shuffle(facts)
@@ -141,8 +142,8 @@ def test_graph_does_not_depend_on_the_order_of_facts(tmp_path: Path) -> None:
         assert set(other.quotes) == set(domain.quotes)
 
 
-def state(subject: str, relation: str, target: str, **fields: str) -> StatedFact:
-    return StatedFact(subject=subject, relation=relation, object=target, **fields)
+def state(subject: str, relation: str, target: str, passage: str = "", quote: str = "") -> Fact:
+    return Fact(subject=subject, relation=relation, object=target, chunk_id=passage, quote=quote)
 
 
 def test_forms_of_a_name_and_of_a_relation_are_one() -> None:
@@ -190,7 +191,7 @@ def test_rejected_facts_and_confirmed_rules_are_kept(tmp_path: Path) -> None:
     out = tmp_path / "domain"
     arguments = ("kg", "init", facts_file, "--passages", passages, "--out", out)
     run_cli(*arguments)
-    fact = next(f for f in read_facts([facts_file]) if f.relation == "was born on")
+    fact = next(f for f in read_extracted_facts([facts_file]) if f.relation == "was born on")
     page = (out / "review.html").read_text("utf-8")
     assert f'data-fact="{fact.key}" checked' in page
     (out / "review.json").write_text(json.dumps({"rejected": [fact.key]}), "utf-8")
@@ -212,7 +213,7 @@ def test_lines_that_are_no_facts_are_named(tmp_path: Path, line: str, message: s
     path = tmp_path / "facts.jsonl"
     path.write_text('{"subject": "a", "relation": "r", "object": "b"}\n' + line + "\n", "utf-8")
     with pytest.raises(RecordError, match=message) as error:
-        read_facts([path])
+        read_extracted_facts([path])
     assert "facts.jsonl:2" in str(error.value)
 
 
@@ -222,7 +223,7 @@ def test_proposals_that_were_rejected_are_left_out(tmp_path: Path) -> None:
     outcomes = ("admitted", "known", "unusable", "contradicted")
     lines = (json.dumps({**row, "outcome": outcome}) + "\n" for outcome in outcomes)
     path.write_text("".join(lines), "utf-8")
-    assert read_facts([path]) == [state("a", "r", "b", quote="q", passage="c")] * 2
+    assert read_extracted_facts([path]) == [state("a", "r", "b", quote="q", passage="c")] * 2
 
 
 def test_facts_without_content_are_an_error() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from stage_calls import run_epoche
 
-from kg.text.stated_facts import read_facts
+from kg.text.facts.domain import read_extracted_facts
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +43,7 @@ def test_rejected_facts_are_left_out_of_the_graph(
     assert "0 of" in reader.page.inner_text("#count")
     text = reader.page.inner_text("main")
     assert all(name in text for name in NAMES)
-    wrong = next(fact for fact in read_facts([facts]) if fact.subject == "Town 7")
+    wrong = next(fact for fact in read_extracted_facts([facts]) if fact.subject == "Town 7")
     reader.page.uncheck(f"[data-fact='{wrong.key}']")
     assert "1 of" in reader.page.inner_text("#count")
     with reader.page.expect_download() as download:

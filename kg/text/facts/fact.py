@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,12 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     object: str
     quote: str = ""
     """Words of the chunk that state it; empty if they are not known."""
+
+    @property
+    def key(self) -> str:
+        """Identifies the fact, however its quote is found."""
+        parts = (self.subject, self.relation, self.object, self.chunk_id)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     @property
     def phrases(self) -> tuple[str, str]:

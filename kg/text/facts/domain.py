@@ -24,7 +24,8 @@ from kg.base.plain_text import clean_text, format_count
 from kg.claims import Claim
 from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, to_ntriples, write_literal
-from kg.text.evidence import Quote, SourcePassage, pad_words, split_into_sentences
+from kg.text.facts.evidence import Quote, SourcePassage, pad_words, split_into_sentences
+from kg.text.facts.fact import Fact
 from kg.words.name_forms import normalise_name
 
 FACTS_ENDING: Final = ".jsonl"
@@ -60,31 +61,13 @@ _YEAR: Final = re.compile(r"(?:in )?([12]\d{3})")
 _NUMBER: Final = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[+-]?\d+(?:\.\d+)?")
 
 
-class StatedFact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that a passage states, in words."""
-
-    subject: str
-    relation: str
-    object: str
-    quote: str = ""
-    """The words of the passage that state it; empty if the extractor did not say."""
-    passage: str = ""
-    """Id of the passage: a chunk of a run, or the passage of another tool."""
-
-    @property
-    def key(self) -> str:
-        """Identifies the fact, however its quote is found."""
-        parts = (self.subject, self.relation, self.object, self.passage)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
 class FactDomain(NamedTuple):
     """A graph of facts and how to word them."""
 
     ntriples: str
     wordings: dict[str, PredicateWording]
     """IRI of the predicate → templates."""
-    facts: tuple[tuple[str, StatedFact], ...]
+    facts: tuple[tuple[str, Fact], ...]
     """IRI of the predicate and fact, for each fact of the graph."""
     quotes: tuple[Quote, ...]
     """What states each triple; empty without passages."""
@@ -92,7 +75,7 @@ class FactDomain(NamedTuple):
     """What was left out, with counts."""
 
 
-def read_facts(paths: Iterable[Path]) -> list[StatedFact]:
+def read_extracted_facts(paths: Iterable[Path]) -> list[Fact]:
     """Reads files of facts, one JSON object per line.
 
     The keys are ``subject``, ``relation`` (or ``predicate``), ``object``, ``quote``, and
@@ -107,7 +90,7 @@ def read_facts(paths: Iterable[Path]) -> list[StatedFact]:
     return [fact for fact in facts if fact is not None]
 
 
-def _parse_fact(row: dict[str, Any]) -> StatedFact | None:
+def _parse_fact(row: dict[str, Any]) -> Fact | None:
     if row.get("outcome") in ("unusable", "contradicted"):
         return None
     values = {
@@ -115,13 +98,13 @@ def _parse_fact(row: dict[str, Any]) -> StatedFact | None:
         "relation": row.get("relation", row.get("predicate")),
         "object": row.get("object"),
         "quote": row.get("quote") or "",
-        "passage": row.get("passage") or row.get("chunk_id") or "",
+        "chunk_id": row.get("passage") or row.get("chunk_id") or "",
     }
     missing = [key for key in ("subject", "relation", "object") if values[key] is None]
     if missing:
         raise ValueError(f"it has no {' and no '.join(missing)}")
-    fact = msgspec.convert(values, StatedFact)
-    return StatedFact(**{key: clean_text(getattr(fact, key)) for key in values})
+    fact = msgspec.convert(values, Fact)
+    return Fact(**{key: clean_text(getattr(fact, key)) for key in values})
 
 
 class _Value(NamedTuple):
@@ -145,9 +128,7 @@ def _read_value(text: str) -> _Value:
     return _Value("", text)
 
 
-def build_fact_domain(
-    facts: Sequence[StatedFact], passages: Sequence[SourcePassage] = ()
-) -> FactDomain:
+def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] = ()) -> FactDomain:
     """Builds the graph of some facts.
 
     Args:
@@ -165,7 +146,7 @@ def build_fact_domain(
     n_unquoted = n_given - len(facts)
     kinds = _find_kinds(facts)
     relations: dict[str, Counter[str]] = defaultdict(Counter)
-    by_relation: dict[str, list[tuple[StatedFact, _Value]]] = defaultdict(list)
+    by_relation: dict[str, list[tuple[Fact, _Value]]] = defaultdict(list)
     n_empty = n_long = 0
     for fact in facts:
         surface = " ".join(fact.relation.casefold().split())
@@ -201,7 +182,7 @@ def build_fact_domain(
     )
     notes = tuple(f"{format_count(n, 'fact')} left out {why}" for n, why in counts if n)
     quotes = tuple(
-        Quote(claim.subj, claim.pred, claim.obj, fact.passage, fact.quote)
+        Quote(claim.subj, claim.pred, claim.obj, fact.chunk_id, fact.quote)
         for claim in sorted(builder.quotes)
         for fact in builder.quotes[claim]
         if fact.quote
@@ -217,15 +198,15 @@ class _QuoteChecker:
         self._passages = {passage.id: passage for passage in passages}
         self._sentences: dict[str, list[tuple[str, str]]] = {}
 
-    def iter_quoted(self, facts: Iterable[StatedFact]) -> Iterator[StatedFact]:
+    def iter_quoted(self, facts: Iterable[Fact]) -> Iterator[Fact]:
         """Yields the facts that their passages state, each with its quote."""
         for fact in facts:
             quote_text = self._find_quote(fact)
             if quote_text:
                 yield msgspec.structs.replace(fact, quote=quote_text)
 
-    def _find_quote(self, fact: StatedFact) -> str:
-        passage = self._passages.get(fact.passage)
+    def _find_quote(self, fact: Fact) -> str:
+        passage = self._passages.get(fact.chunk_id)
         if passage is None:
             return ""
         subject, target = pad_words(fact.subject), pad_words(fact.object)
@@ -256,7 +237,7 @@ def _choose_surface(surfaces: Counter[str]) -> str:
     return f"was {best}" if best.endswith(" by") and not _AUXILIARIES.match(best) else best
 
 
-def _find_kinds(facts: Iterable[StatedFact]) -> dict[str, str]:
+def _find_kinds(facts: Iterable[Fact]) -> dict[str, str]:
     """Finds what things are: of "is a peer-reviewed journal of physics" the noun "journal"."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for fact in facts:
@@ -277,13 +258,11 @@ class _GraphBuilder:
     """Collects the triples of relations, and the spellings of the names in them."""
 
     def __init__(self) -> None:
-        self.quotes: dict[Claim, list[StatedFact]] = {}
+        self.quotes: dict[Claim, list[Fact]] = {}
         self.wordings: dict[str, PredicateWording] = {}
         self._spellings: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def add_relation(
-        self, key: str, surface: str, rows: Sequence[tuple[StatedFact, _Value]]
-    ) -> int:
+    def add_relation(self, key: str, surface: str, rows: Sequence[tuple[Fact, _Value]]) -> int:
         """Adds the facts of a relation; returns how many are left out for their type of value."""
         types = Counter(value.datatype for _, value in rows)
         # A day is seldom that of two subjects, so only its year is asked about.
@@ -315,7 +294,7 @@ class _GraphBuilder:
         self._spellings[name][text] += 1
         return _make_iri("", name)
 
-    def _add(self, fact: StatedFact, predicate: str, target: str) -> None:
+    def _add(self, fact: Fact, predicate: str, target: str) -> None:
         claim = Claim(self._name(fact.subject), predicate, target)
         self.quotes.setdefault(claim, []).append(fact)
 
