@@ -96,7 +96,7 @@ def people(tmp_path: Path) -> Path:
     domain = tmp_path / "domain"
     out = run_cli("kg", "init", facts, "--passages", passages, "--out", domain)
     assert "born in the year: up to" in out
-    assert "1 fact left out whose passage does not mention subject, object and quote" in out
+    assert "1 fact left out whose passage has no quote or sentence that states them" in out
     run_cli("cards", "--domain", domain, "--num-per-type", 8, "--out", tmp_path / "cards.jsonl")
     return tmp_path
 
@@ -245,6 +245,42 @@ def test_a_quote_must_stand_in_its_passage() -> None:
     domain = build_fact_domain([*facts[:5], facts[5]], passages)
     assert {quote.passage for quote in domain.quotes} == {"p0", "p1", "p2", "p3", "p4"}
     assert {quote.text for quote in domain.quotes} == {f"Town {n} lies in Peru." for n in range(5)}
+
+
+def test_a_sentence_that_states_a_fact_has_its_subject_first() -> None:
+    text = "Lyon lies in France. It has trams."
+    passages = [SourcePassage(f"p{n}", text, "A journey") for n in range(5)]
+    passages += [SourcePassage(f"q{n}", "It lies in Peru.", f"Town {n}") for n in range(5)]
+    facts = [
+        fact
+        for n in range(5)
+        for fact in (
+            state("Lyon", "lies in", "France", passage=f"p{n}"),
+            state("France", "lies in", "Lyon", passage=f"p{n}"),
+            state("Lyon", "lies in", "trams", passage=f"p{n}"),
+            state(f"Town {n}", "lies in", "Peru", passage=f"q{n}"),
+        )
+    ]
+    quotes = build_fact_domain(facts, passages).quotes
+    assert {(quote.subj.split(":")[-1], quote.text) for quote in quotes} == {
+        ("lyon", "Lyon lies in France."),
+        *((f"town_{n}", "It lies in Peru.") for n in range(5)),
+    }
+
+
+def test_first_line_may_be_the_title(tmp_path: Path) -> None:
+    path = tmp_path / "passages.jsonl"
+    rows = [
+        {"id": "a", "text": "Lyon\nIt lies in France."},
+        {"id": "b", "text": "It lies in France.\nIt is old."},
+        {"id": "c", "text": "Lyon\nIt lies in France.", "title": "Cities"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert read_passages(path) == [
+        SourcePassage("a", "It lies in France.", "Lyon"),
+        SourcePassage("b", "It lies in France.\nIt is old."),
+        SourcePassage("c", "Lyon\nIt lies in France.", "Cities"),
+    ]
 
 
 def test_sentences_joined_are_the_text() -> None:

@@ -133,8 +133,9 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
 
     Args:
         facts: the facts, in any order; the graph does not depend on it.
-        passages: where they come from. If given, a fact is used only if its passage mentions its
-            subject and its object, and has its quote if it has one.
+        passages: where they come from. If given, a fact is used only if its passage has its quote,
+            or without one, a sentence with its subject before its object; in a passage about the
+            subject, which its title names, the object is enough.
 
     Raises:
         EmptyGraphError: no fact says how two things are related.
@@ -174,7 +175,7 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
             hint="Each line needs a subject, a relation and an object.",
         )
     counts = (
-        (n_unquoted, "whose passage does not mention subject, object and quote"),
+        (n_unquoted, "whose passage has no quote or sentence that states them"),
         (n_empty, "whose relation has no content word (“has”, “in”)"),
         (n_long, "whose subject or object is a clause and no name"),
         (n_rare, f"of relations that fewer than {MIN_SUBJECTS} subjects have"),
@@ -215,14 +216,16 @@ class _QuoteChecker:
         if passage.id not in self._sentences:
             sentences = split_into_sentences(passage.text)
             self._sentences[passage.id] = [(text, pad_words(text)) for text in sentences]
-        found = [pair for pair in self._sentences[passage.id] if target in pair[1]]
         if fact.quote:
             words = pad_words(fact.quote)
             has_quote = target in words and words in pad_words(passage.text)
             return fact.quote if has_quote else ""
-        # A sentence with both names, else one whose subject may be a pronoun.
-        both = [text for text, words in found if subject in words]
-        return both[0] if both else found[0][0] if found else ""
+        found = [pair for pair in self._sentences[passage.id] if target in pair[1]]
+        # Its subject stands before its object, or is what the passage is about.
+        for text, words in found:
+            if 0 <= words.find(subject) < words.rfind(target):
+                return text
+        return found[0][0] if found and subject in pad_words(passage.title) else ""
 
 
 def _is_name(text: str) -> bool:

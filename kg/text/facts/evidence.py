@@ -29,6 +29,8 @@ _SENTENCE_BREAK: Final = re.compile(
 )
 _BREAKS_WITHIN: Final = re.compile(r"\b(?:St|Mr|Mrs|Dr|Prof|vs|No|Jr|Sr|Mt|ca|bzw|Nr)\.$")
 
+MAX_TITLE_CHARS: Final = 120
+
 
 class SourcePassage(msgspec.Struct, frozen=True):
     """A passage of a document."""
@@ -87,7 +89,12 @@ def _describe_chunk(chunk: Chunk) -> SourcePassage:
 def _parse_passage(row: dict[str, Any]) -> SourcePassage:
     id_ = row.get("id", row.get("_id"))
     values = {"id": str(id_) if isinstance(id_, int) else id_, "text": row.get("text")}
-    return msgspec.convert({**values, "title": row.get("title") or ""}, SourcePassage)
+    passage = msgspec.convert({**values, "title": row.get("title") or ""}, SourcePassage)
+    first, _, rest = passage.text.partition("\n")
+    if not passage.title and rest and len(first) <= MAX_TITLE_CHARS and (first[-1:].isalnum() or first[-1:] == ")"):
+        # Corpora without a key for the title have it in the first line.
+        return SourcePassage(passage.id, rest.lstrip("\n"), first)
+    return passage
 
 
 def split_into_sentences(text: str) -> list[str]:
