@@ -15,19 +15,26 @@ def main(
     out: Annotated[
         Path, typer.Option(help="The joined file (JSONL); its manifest is written next to it.")
     ] = Path("results/cards.jsonl"),
+    triplets: Annotated[
+        int | None,
+        typer.Option(min=1, help="Keep only a sample of this many triplets, always the same."),
+    ] = None,
 ) -> None:
     """Joins card files of one graph, such as context cards and near-misses, into one set.
 
     Systems then answer one file, and metrics and report list the sets separately by their kinds.
+    With --triplets, the set is a sample of E, C and U cards that share their facts.
     """
     from cards.card import hash_card_set
     from cards.card_manifest import build_joined_manifest, write_card_set
     from cards.consistency import find_card_problems
-    from cards.joiner import join_cards
+    from cards.joiner import join_cards, sample_triplets
     from kg.base.files import check_output
 
     check_output(out, files)
     cards = join_cards(files)
+    if triplets is not None:
+        cards = sample_triplets(cards, triplets)
     if problems := list(find_card_problems(files)):
         first = problems[0]
         others = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cards.card import Card, iter_cards
-from kg.base.errors import DuplicateIdError
+from kg.base.errors import DuplicateIdError, QuotaError
 from kg.base.packed_strings import StringNumbers
+from kg.base.plain_text import format_count
+from kg.claims import LABELS
 
 
 def join_cards(files: Sequence[Path]) -> list[Card]:
     """Reads several card files into one list, in order; raises as ``iter_joined_cards``."""
     return list(iter_joined_cards(files))
+
+
+def sample_triplets(cards: Sequence[Card], number: int) -> list[Card]:
+    """Samples triplets, in the order of the cards; cards that belong to none are left out.
+
+    They are chosen by the hash of their name, so that the same cards give the same sample.
+
+    Raises:
+        QuotaError: there are fewer triplets.
+    """
+    sizes = Counter(card.triplet for card in cards if card.triplet)
+    names = [name for name, size in sizes.items() if size == len(LABELS)]
+    if len(names) < number:
+        raise QuotaError(
+            f"the card files have {format_count(len(names), 'triplet')}, not {number:,}",
+            hint="Ask for fewer with --triplets.",
+        )
+    chosen = set(sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:number])
+    return [card for card in cards if card.triplet in chosen]
 
 
 def iter_joined_cards(files: Sequence[Path]) -> Iterator[Card]:

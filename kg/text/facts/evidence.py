@@ -91,7 +91,12 @@ def _parse_passage(row: dict[str, Any]) -> SourcePassage:
     values = {"id": str(id_) if isinstance(id_, int) else id_, "text": row.get("text")}
     passage = msgspec.convert({**values, "title": row.get("title") or ""}, SourcePassage)
     first, _, rest = passage.text.partition("\n")
-    if not passage.title and rest and len(first) <= MAX_TITLE_CHARS and (first[-1:].isalnum() or first[-1:] == ")"):
+    if (
+        not passage.title
+        and rest
+        and len(first) <= MAX_TITLE_CHARS
+        and (first[-1:].isalnum() or first[-1:] == ")")
+    ):
         # Corpora without a key for the title have it in the first line.
         return SourcePassage(passage.id, rest.lstrip("\n"), first)
     return passage
