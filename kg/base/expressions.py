@@ -56,7 +56,9 @@ def _compile_node(node: nodes.Node) -> Expression | None:
             return operator.itemgetter(name)
         case nodes.Tuple(items=items) | nodes.List(items=items):
             constants = [item.value for item in items if isinstance(item, nodes.Const)]
-            if len(constants) < len(items):  # some items are not constant
+            # Some items are not constant; or there are none: a letter that a name does not have is
+            # not in an empty list in Jinja2, and an error otherwise.
+            if len(constants) < len(items) or not items:
                 return None
             return _make_constant(constants if isinstance(node, nodes.List) else tuple(constants))
         case nodes.CondExpr(test=test, expr1=yes, expr2=no) if no is not None:

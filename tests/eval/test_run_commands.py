@@ -120,7 +120,8 @@ def make_synthlink(folder: Path) -> Case:
         name="synthlink",
         run=run,
         other=other,
-        metric="f1",
+        # F1 has no value while claims are unjudged, as they are without a judge.
+        metric="p_at_5",
         compared=(run, other),
         own_values={"graph_walk": scored["report"]["modes"]["corrected"]["overall"]["measures"]},
         own_pair=("graph_walk", "extractive"),
@@ -320,10 +321,10 @@ def test_gate_fails_runs_with_many_failures(
         *("--resamples", RESAMPLES),
     )
     assert scored.code == 0, scored.err
-    result = run_epoche("gate", run, "--metric", "f1>=0")
+    result = run_epoche("gate", run, "--metric", "p_at_5>=0")
     assert result.code == 100
     assert "FAIL  few  error_rate <= 0.05: 0.800" in result.out
-    result = run_epoche("gate", run, "--metric", "f1>=0", "--metric", "error_rate<=.8")
+    result = run_epoche("gate", run, "--metric", "p_at_5>=0", "--metric", "error_rate<=.8")
     assert result.code == 0, result.err
 
 

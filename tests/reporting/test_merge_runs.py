@@ -100,7 +100,7 @@ def test_settings_are_those_of_the_shards(synthlink: Path, tmp_path: Path) -> No
     options = build_score_options(shards, tmp_path)
     assert isinstance(options, ScoreOptions)
     assert (options.resamples, options.seed, options.mode) == (150, 7, "both")
-    assert (options.domain, options.correct) == ("none", None)
+    assert (options.domain, options.correct) == ("none", 0.5)
     assert options.catalog is not None
     assert options.catalog.resolve() == (synthlink / "catalog.jsonl").resolve()
     assert Path(options.pages or "").resolve() == (synthlink / "pages.jsonl").resolve()

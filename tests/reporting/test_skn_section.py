@@ -369,7 +369,8 @@ def test_card_report_appends_sections(finished_run: Any, folder: Path, tmp_path:
     assert markdown.count("## Does it matter how knowledge is written down?") == 2
     document = json.loads((extended_report.parent / "report.json").read_bytes())
     assert list(document["sections"]) == ["difficulty", "skn", "skn-2"]
-    assert "sections" not in json.loads((plain_report.parent / "report.json").read_bytes())
+    plain = json.loads((plain_report.parent / "report.json").read_bytes())
+    assert list(plain["sections"]) == ["difficulty"]
 
 
 def list_section_tables() -> tuple[str, ...]:

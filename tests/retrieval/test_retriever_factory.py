@@ -124,7 +124,7 @@ def test_run_without_sections_or_canonical_forms_is_searched(tmp_path: Path) -> 
     assert next(iter(ensemble.get_scores(QUERY, 9))) in ("book#2", "book#2.1")
     for name, options in (
         ("section_tree", RetrieverOptions()),
-        ("ensemble", RetrieverOptions(weights={"dense": 0, "section_tree": 2})),
+        ("ensemble", RetrieverOptions(weights={"dense": 0, "facts": 0, "section_tree": 2})),
     ):
         with pytest.raises(RunFolderError, match="without a section tree"):
             open_retriever(name, run, options=options)
@@ -180,7 +180,10 @@ def test_command_prints_text_or_json(run: Run) -> None:
     assert run_search("zebra", *kg_arguments) == (0, "nothing found\n")
     # Exit codes (docs/reference/exit-codes.md): 3 missing file, 19 invalid setting.
     assert run_search(QUERY, "--run", str(run.folder / "no"))[0] == 3
-    weights = ("--retriever", "ensemble", "--weight", "dense=0", "--weight", "kg=2")
+    weights = ("--retriever", "ensemble")
+    # Neither needs an embedding model.
+    for weight in ("dense=0", "facts=0", "kg=2"):
+        weights += ("--weight", weight)
     assert run_search(QUERY, "--run", str(run.folder), *weights, "-k", "1")[0] == 0
     assert run_search(QUERY, "--run", str(run.folder), "--weight", "bm26=0")[0] == 19
     # BM25 has no walk, no beta and no weights, so these options are refused.

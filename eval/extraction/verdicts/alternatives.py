@@ -63,11 +63,19 @@ def choose_everywhere(value: Any, depth: int = 0) -> Any:
     if depth > MAX_VALUE_DEPTH:
         return value
     value = choose_first(value)
+    # Without comprehensions, each of which would be one more frame per level.
     if isinstance(value, list):
-        elements = [choose_everywhere(element, depth + 1) for element in value]
+        elements = []
+        for element in value:
+            elements.append(choose_everywhere(element, depth + 1))
         return elements if any(map(operator.is_not, elements, value)) else value
     if isinstance(value, dict):
-        return {key: choose_everywhere(part, depth + 1) for key, part in value.items()}
+        changed = {}
+        for key, part in value.items():
+            chosen = choose_everywhere(part, depth + 1)
+            if chosen is not part:
+                changed[key] = chosen
+        return {**value, **changed} if changed else value
     return value
 
 
