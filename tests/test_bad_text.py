@@ -151,4 +151,6 @@ def test_unusable_configurations_are_reported(
 def test_invalid_samples_are_reported(workspace: Path) -> None:
     write_file("bad.jsonl", b'{"text": "no schema"}\n')
     check_failure(workspace, 12, "extract", "inspect", "bad.jsonl", message="its schema is missing")
-    check_failure(workspace, 3, "extract", "inspect", "none.jsonl", message="no such file or folder")
+    check_failure(
+        workspace, 3, "extract", "inspect", "none.jsonl", message="no such file or folder"
+    )

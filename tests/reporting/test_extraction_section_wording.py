@@ -122,7 +122,9 @@ def test_unusable_replies_are_not_called_failed_calls(tmp_path: Path) -> None:
         rows[0], outcome="INVALID", predicted=["not", "an object"], score=invalid_score
     )
     section = build_section(write_result_folder(tmp_path, samples, rows))
-    assert "schema: 1. They are worth 0 in the extraction quality score" in " ".join(section.caveats)
+    assert "schema: 1. They are worth 0 in the extraction quality score" in " ".join(
+        section.caveats
+    )
     (metrics_part,) = (part for part in section.parts if part.id == "metrics")
     (table,) = (b for b in metrics_part.blocks if isinstance(b, Table) and b.title == "Headline")
     assert table.columns[-1].name == "unusable"

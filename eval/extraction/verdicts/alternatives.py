@@ -67,7 +67,7 @@ def choose_everywhere(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         elements = []
         for element in value:
-            elements.append(choose_everywhere(element, depth + 1))
+            elements.append(choose_everywhere(element, depth + 1))  # noqa: PERF401
         return elements if any(map(operator.is_not, elements, value)) else value
     if isinstance(value, dict):
         changed = {}
