@@ -128,15 +128,17 @@ def describe_faithfulness(cards: Sequence[Card]) -> str:
 
 def get_graph_path(cards: Path | str) -> Path:
     """Returns the path of the graph that is written beside a card file, ``cards.graph.nt``."""
-    cards = Path(cards)
-    return cards.parent / f"{cards.name.removesuffix('.jsonl') or cards.name}.graph.nt"
+    return _get_companion_path(cards, ".graph.nt")
 
 
 def get_passages_path(cards: Path | str) -> Path:
     """Returns the path of the passages that are written beside a card file."""
-    return get_graph_path(cards).with_name(
-        get_graph_path(cards).name.removesuffix(".graph.nt") + ".passages.jsonl"
-    )
+    return _get_companion_path(cards, ".passages.jsonl")
+
+
+def _get_companion_path(cards: Path | str, ending: str) -> Path:
+    cards = Path(cards)
+    return cards.parent / f"{cards.name.removesuffix('.jsonl') or cards.name}{ending}"
 
 
 def describe_source_files(

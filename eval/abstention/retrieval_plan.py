@@ -247,11 +247,7 @@ def _open_run_library(plan: RetrievalPlan) -> PassageLibrary:
         plan.retriever, run, embedder=plan.embedder, options=_build_retriever_options(plan)
     )
     params = {"run_sha256": run.sha256, **describe_plan(plan, retriever)}
-    headings = {
-        chunk.id: " › ".join(map(str, path))
-        for chunk in run.chunks
-        if isinstance(path := chunk.metadata.get("section_path"), list)
-    }
+    headings = {chunk.id: chunk.headings for chunk in run.chunks}
     return PassageLibrary(
         list_run_passages(run), retriever, plan.top_k, None, params, prose=True, headings=headings
     )

@@ -132,7 +132,7 @@ def main(
     rows = list(_build_rows(proposals, decisions))
     lines = "".join(to_json_bytes(row).decode() + "\n" for row in rows)
     graph = _render_ntriples(decisions, ontology.minted)
-    write_files_atomic({out: graph.encode(), proposals_path: lines.encode()})
+    write_files_atomic({out: graph, proposals_path: lines.encode()})
     outcomes = Counter(str(row["outcome"]) for row in rows)
     summary = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     print_text(f"{len(chunks):,} chunks, {len(rows):,} statements: {summary or 'none'} → {out}")
@@ -187,10 +187,11 @@ def _build_rows(proposals: list[ProposedTriple], decisions: list[Decision]) -> l
     return rows
 
 
-def _render_ntriples(decisions: list[Decision], minted: dict[str, str]) -> str:
+def _render_ntriples(decisions: list[Decision], minted: dict[str, str]) -> bytes:
     """Renders the admitted triples, and labels of the new entities in them, as N-Triples."""
     from kg.claims import Claim
-    from kg.terms import RDFS, to_ntriples, write_literal
+    from kg.graph import Graph
+    from kg.terms import RDFS, write_literal
 
     admitted_claims = [decision.claim for decision in decisions if decision.outcome == "admitted"]
     entities = {term for claim in admitted_claims for term in (claim.subj, claim.obj)}
@@ -199,11 +200,7 @@ def _render_ntriples(decisions: list[Decision], minted: dict[str, str]) -> str:
         for iri, name in minted.items()
         if iri in entities
     ]
-    lines = {
-        f"{to_ntriples(c.subj)} {to_ntriples(c.pred)} {to_ntriples(c.obj)} .\n"
-        for c in [*admitted_claims, *label_claims]
-    }
-    return "".join(sorted(lines))
+    return Graph.from_claims([*admitted_claims, *label_claims]).to_ntriples()
 
 
 if __name__ == "__main__":

@@ -20,3 +20,9 @@ class Chunk(msgspec.Struct, frozen=True):
     """``document#key`` for the first chunk of a section, then ``document#key/2``, ``/3`` …"""
     text: str
     metadata: dict[str, Any] = {}
+
+    @property
+    def headings(self) -> str:
+        """The headings above it as one text; empty if there is none."""
+        path = self.metadata.get("section_path")
+        return " › ".join(map(str, path)) if isinstance(path, list) else ""

@@ -115,7 +115,7 @@ if __name__ == "__main__":
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (parameters["bytes"], parameters["bytes"]))
-    except (ImportError, ValueError, OSError):  # not on Windows
+    except (ImportError, ValueError, OSError):  # on Windows; or a lower limit holds
         pass
     try:
         result = extract_pages(sys.stdin.buffer.read(), parameters)

@@ -22,14 +22,13 @@ from kg.base.errors import EmptyGraphError
 from kg.base.files import iter_records
 from kg.base.plain_text import clean_text, format_count
 from kg.claims import Claim
+from kg.graph import Graph
 from kg.predicate_words import PredicateWording
-from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, to_ntriples, write_literal
+from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, write_literal
 from kg.text.facts.evidence import Quote, SourcePassage, pad_words, split_into_sentences
 from kg.text.facts.fact import Fact
 from kg.words.name_forms import normalise_name
 
-FACTS_ENDING: Final = ".jsonl"
-"""Extension of a file of facts."""
 MAX_NAME_CHARS: Final = 120
 """Maximum length of a name; longer "names" are clauses."""
 MIN_CLASS_MEMBERS: Final = 5
@@ -41,8 +40,8 @@ MIN_SHARE: Final = 0.8
 BASE: Final = "urn:epoche:text:"
 
 _AUXILIARIES: Final = re.compile(
-    r"(?:(?:is|was|are|were|be|been|being|am|has been|have been|had been|ist|war|sind|waren|wurde|"
-    r"wurden)\s+)+(?=\S)"
+    r"\A(?:(?:is|was|are|were|be|been|being|am|has been|have been|had been|ist|war|sind|waren|"
+    r"wurde|wurden)\s+)+(?=\S)"
 )
 _COPULAS: Final = frozenset({"is", "was", "are", "were", "is a", "is an", "was a", "was an"})
 _EMPTY_WORDS: Final = frozenset(
@@ -150,7 +149,7 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
     by_relation: dict[str, list[tuple[Fact, _Value]]] = defaultdict(list)
     n_empty = n_long = 0
     for fact in facts:
-        surface = " ".join(fact.relation.casefold().split())
+        surface = _normalise_relation(fact)
         if not set(surface.split()) - _EMPTY_WORDS:
             n_empty += surface not in _COPULAS
             continue
@@ -158,7 +157,7 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
         if not _is_name(fact.subject) or not (value.datatype or _is_name(fact.object)):
             n_long += 1
             continue
-        key = _AUXILIARIES.sub("", surface, count=1) if _AUXILIARIES.match(surface) else surface
+        key = _AUXILIARIES.sub("", surface)
         relations[key][surface] += 1
         by_relation[key].append((fact, value))
     builder = _GraphBuilder()
@@ -192,12 +191,28 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
     return FactDomain(builder.render(kinds), builder.wordings, used, quotes, notes)
 
 
+class _ComparedPassage(NamedTuple):
+    """A passage in words, prepared once for all facts of it."""
+
+    words: str
+    title_words: str
+    text_words: str
+    sentences: list[tuple[str, str]]
+    """Each sentence, and its words."""
+
+    @classmethod
+    def from_passage(cls, passage: SourcePassage) -> _ComparedPassage:
+        """Prepares a passage."""
+        sentences = [(text, pad_words(text)) for text in split_into_sentences(passage.text)]
+        return cls(passage.words, pad_words(passage.title), pad_words(passage.text), sentences)
+
+
 class _QuoteChecker:
     """Checks facts against their passages, and finds the sentence that states each."""
 
     def __init__(self, passages: Sequence[SourcePassage]) -> None:
         self._passages = {passage.id: passage for passage in passages}
-        self._sentences: dict[str, list[tuple[str, str]]] = {}
+        self._compared: dict[str, _ComparedPassage] = {}
 
     def iter_quoted(self, facts: Iterable[Fact]) -> Iterator[Fact]:
         """Yields the facts that their passages state, each with its quote."""
@@ -210,22 +225,25 @@ class _QuoteChecker:
         passage = self._passages.get(fact.chunk_id)
         if passage is None:
             return ""
+        compared = self._compared.get(passage.id)
+        if compared is None:
+            compared = self._compared[passage.id] = _ComparedPassage.from_passage(passage)
         subject, target = pad_words(fact.subject), pad_words(fact.object)
-        if subject not in pad_words(f"{passage.title} {passage.text}"):
+        if subject not in compared.words:
             return ""
-        if passage.id not in self._sentences:
-            sentences = split_into_sentences(passage.text)
-            self._sentences[passage.id] = [(text, pad_words(text)) for text in sentences]
         if fact.quote:
             words = pad_words(fact.quote)
-            has_quote = target in words and words in pad_words(passage.text)
-            return fact.quote if has_quote else ""
-        found = [pair for pair in self._sentences[passage.id] if target in pair[1]]
+            return fact.quote if target in words and words in compared.text_words else ""
+        found = [pair for pair in compared.sentences if target in pair[1]]
         # Its subject stands before its object, or is what the passage is about.
         for text, words in found:
             if 0 <= words.find(subject) < words.rfind(target):
                 return text
-        return found[0][0] if found and subject in pad_words(passage.title) else ""
+        return found[0][0] if found and subject in compared.title_words else ""
+
+
+def _normalise_relation(fact: Fact) -> str:
+    return " ".join(fact.relation.casefold().split())
 
 
 def _is_name(text: str) -> bool:
@@ -244,7 +262,7 @@ def _find_kinds(facts: Iterable[Fact]) -> dict[str, str]:
     """Finds what things are: of "is a peer-reviewed journal of physics" the noun "journal"."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for fact in facts:
-        surface = " ".join(fact.relation.casefold().split())
+        surface = _normalise_relation(fact)
         if surface not in _COPULAS or not _is_name(fact.subject):
             continue
         has_article = surface.endswith((" a", " an")) or re.match(r"(?i)an?\s", fact.object)
@@ -279,7 +297,7 @@ class _GraphBuilder:
             surface = f"{re.sub(r' (?:on|in)$', '', surface)} in the year"
             key = f"{key} in the year"
         predicate = _make_iri("relation:", key)
-        self.wordings[predicate] = _word(key, surface)
+        self.wordings[predicate] = _build_wording(key, surface)
         n_left_out = 0
         for fact, value in rows:
             if value.datatype == "date":
@@ -289,16 +307,16 @@ class _GraphBuilder:
             elif datatype:
                 self._add(fact, predicate, write_literal(value.text, XSD + datatype))
             else:
-                self._add(fact, predicate, self._name(fact.object))
+                self._add(fact, predicate, self._intern_name(fact.object))
         return n_left_out
 
-    def _name(self, text: str) -> str:
+    def _intern_name(self, text: str) -> str:
         name = normalise_name(text)
         self._spellings[name][text] += 1
         return _make_iri("", name)
 
     def _add(self, fact: Fact, predicate: str, target: str) -> None:
-        claim = Claim(self._name(fact.subject), predicate, target)
+        claim = Claim(self._intern_name(fact.subject), predicate, target)
         self.quotes.setdefault(claim, []).append(fact)
 
     def render(self, kinds: dict[str, str]) -> str:
@@ -322,11 +340,10 @@ class _GraphBuilder:
                 claims.append(Claim(_make_iri("kind:", noun), RDFS + "label", write_literal(noun)))
         for predicate, wording in self.wordings.items():
             claims.append(Claim(predicate, RDFS + "label", write_literal(wording.label)))
-        terms = ((claim.subj, claim.pred, claim.obj) for claim in claims)
-        return "".join(sorted({f"{' '.join(map(to_ntriples, row))} .\n" for row in terms}))
+        return Graph.from_claims(claims).to_ntriples().decode("utf-8", "surrogatepass")
 
 
-def _word(label: str, surface: str) -> PredicateWording:
+def _build_wording(label: str, surface: str) -> PredicateWording:
     """Words a relation as the documents do."""
     return PredicateWording(
         label=label,

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -18,9 +18,6 @@ from kg.base.errors import DuplicateIdError
 from kg.base.files import iter_records
 from kg.claims import Claim
 from kg.words.name_forms import normalise_name
-
-if TYPE_CHECKING:
-    from kg.text.chunks import Chunk
 
 # After a full stop that follows a letter in lower case, a number or a bracket, so that "St. Louis"
 # and "J. S. Bach" stay whole.
@@ -38,6 +35,11 @@ class SourcePassage(msgspec.Struct, frozen=True):
     id: str
     text: str
     title: str = ""
+
+    @property
+    def words(self) -> str:
+        """The words of title and text in a form for comparison, see ``pad_words``."""
+        return pad_words(f"{self.title} {self.text}")
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -70,7 +72,9 @@ def read_passages(path: Path) -> list[SourcePassage]:
     if path.is_dir():
         from kg.text.run.folder import open_run
 
-        return [_describe_chunk(chunk) for chunk in open_run(path).chunks]
+        return [
+            SourcePassage(chunk.id, chunk.text, chunk.headings) for chunk in open_run(path).chunks
+        ]
     passages = list(iter_records(path, "passage", _parse_passage))
     seen: set[str] = set()
     for passage in passages:
@@ -78,12 +82,6 @@ def read_passages(path: Path) -> list[SourcePassage]:
             raise DuplicateIdError(f"two passages have the id {passage.id!r}", where=str(path))
         seen.add(passage.id)
     return passages
-
-
-def _describe_chunk(chunk: Chunk) -> SourcePassage:
-    headings = chunk.metadata.get("section_path")
-    title = " › ".join(map(str, headings)) if isinstance(headings, list) else ""
-    return SourcePassage(chunk.id, chunk.text, title)
 
 
 def _parse_passage(row: dict[str, Any]) -> SourcePassage:
@@ -124,16 +122,20 @@ class Evidence:
     Args:
         passages: the passages.
         quotes: what states which fact.
+        words: the words of passages by their ids, if they are known already.
     """
 
-    def __init__(self, passages: Sequence[SourcePassage], quotes: Iterable[Quote]) -> None:
+    def __init__(
+        self,
+        passages: Sequence[SourcePassage],
+        quotes: Iterable[Quote],
+        words: Mapping[str, str] | None = None,
+    ) -> None:
         self.passages = {passage.id: passage for passage in passages}
-        self._words = {
-            passage.id: pad_words(f"{passage.title} {passage.text}") for passage in passages
-        }
+        self._words = words or {passage.id: passage.words for passage in passages}
         self._by_word: dict[str, set[str]] = defaultdict(set)
-        for id_, words in self._words.items():
-            for word in words.split():
+        for id_, text in self._words.items():
+            for word in text.split():
                 self._by_word[word].add(id_)
         self._quotes: dict[Claim, list[Quote]] = defaultdict(list)
         for quote in quotes:
@@ -184,8 +186,9 @@ class Evidence:
             quoted = {quote.passage for quote in self.list_quotes(claim)}
             for id_ in quoted | self.find_mentions(subject, target):
                 removed[id_] |= {pad_words(name) for name in target}
-        passages = []
+        passages, texts = [], {}
         for passage in self.passages.values():
+            words = self._words[passage.id]
             phrases = removed.get(passage.id)
             if phrases:
                 text = " ".join(
@@ -196,13 +199,14 @@ class Evidence:
                 has_name = any(phrase in pad_words(passage.title) for phrase in phrases)
                 title = "" if has_name else passage.title
                 passage = SourcePassage(passage.id, text, title)
+                words = passage.words
             if passage.text:
                 passages.append(passage)
-        texts = {passage.id: pad_words(f"{passage.title} {passage.text}") for passage in passages}
+                texts[passage.id] = words
         quotes = [
             quote
             for group in self._quotes.values()
             for quote in group
             if pad_words(quote.text) in texts.get(quote.passage, "")
         ]
-        return Evidence(passages, quotes)
+        return Evidence(passages, quotes, texts)
