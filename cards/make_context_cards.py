@@ -108,6 +108,8 @@ def main(
         allow_violations=allow_violations,
         strict=strict,
     )
+    if kb.domain.passages_file is not None:
+        check_output(get_passages_path(out), [kb.domain.passages_file])
     plan = CardPlan(
         predicates=tuple(predicates),
         per_label=num_per_type,

@@ -89,6 +89,8 @@ def main(
         pages[out / REVIEW_PAGE] = page.encode()
     files = {out / file: add_checksum(file, text) for file, text in draft.files.items()}
     write_files_atomic(files | pages)
+    for note in facts.notes if facts else ():
+        (print_warning if as_json else print_text)(note)
     if as_json:
         print_json(to_json_bytes(report, indent=2).decode())
         return
@@ -121,23 +123,23 @@ def _write_fact_graph(
     from kg.base.files import to_json_bytes, write_files_atomic
     from kg.base.plain_text import format_count
     from kg.profile.folder import FACTS_GRAPH, QUOTES, add_checksum
+    from kg.profile.review import REVIEW_FILE
     from kg.text.facts.domain import build_fact_domain, read_extracted_facts
     from kg.text.facts.evidence import read_passages
 
     facts = read_extracted_facts(files)
     accepted = [fact for fact in facts if fact.key not in review.rejected]
     rejected = [fact for fact in facts if fact.key in review.rejected]
+    notes: list[str] = []
     if rejected:
         n_rejected = format_count(len(rejected), "fact")
-        print_text(f"{n_rejected} left out that you rejected in {out / 'review.json'}")
+        notes.append(f"{n_rejected} left out that you rejected in {out / REVIEW_FILE}")
     domain = build_fact_domain(accepted, read_passages(passages) if passages else ())
     contents = {out / FACTS_GRAPH: add_checksum(FACTS_GRAPH, domain.ntriples)}
     if passages:
         contents[out / QUOTES] = b"".join(to_json_bytes(quote) + b"\n" for quote in domain.quotes)
     write_files_atomic(contents)
-    for note in domain.notes:
-        print_text(note)
-    return domain, rejected
+    return domain._replace(notes=(*notes, *domain.notes)), rejected
 
 
 if __name__ == "__main__":

@@ -332,3 +332,22 @@ def test_cards_from_facts_that_a_model_extracted(tmp_path: Path, public_data: Pa
     )  # fmt: skip
     run_cli("cards", "--domain", out, "--num-per-type", 20, "--out", tmp_path / "cards.jsonl")
     check_cards(tmp_path, 20)
+
+
+def test_what_is_left_out_does_not_stand_among_the_json(tmp_path: Path) -> None:
+    facts, passages = write_people(tmp_path)
+    arguments = ("kg", "init", facts, "--passages", passages, "--out", tmp_path / "d", "--json")
+    done = run_epoche(*arguments)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["asked"]
+    assert "1 fact left out whose passage has no quote" in done.err
+
+
+def test_the_passages_of_the_domain_are_never_replaced(people: Path) -> None:
+    (people / "passages.jsonl").rename(people / "set.passages.jsonl")
+    domain = people / "domain" / "domain.toml"
+    domain.write_text(domain.read_text("utf-8").replace("/passages.jsonl", "/set.passages.jsonl"))
+    before = (people / "set.passages.jsonl").read_bytes()
+    done = run_epoche("cards", "--domain", domain, "--out", people / "set.jsonl")
+    assert done.code != 0
+    assert (people / "set.passages.jsonl").read_bytes() == before
