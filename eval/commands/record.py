@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eval.commands.serve_model import ContextTokens, Threads, run_command
 from kg.base.console import print_text, run_script
 from kg.base.errors import MissingFileError, RecordError
 
@@ -37,15 +36,8 @@ def main(
         Path,
         typer.Option("--out", help="Folder of recordings to write to.", show_default=False),
     ],
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads", min=1, help="Threads; by default the idle processors.", show_default=False
-        ),
-    ] = None,
-    context: Annotated[
-        int, typer.Option("--context", min=256, help="Maximum tokens of a prompt with its reply.")
-    ] = 4096,
+    threads: Threads = None,
+    context: ContextTokens = 4096,
 ) -> None:
     """Runs the commands of a plan with a model, and packs its replies into a file.
 
@@ -89,14 +81,11 @@ def main(
         }
         for command in commands:
             print_text(f"epoche {command}")
-            done = subprocess.run(  # noqa: S603 - the user's own plan
-                [sys.executable, "-m", "epoche", *fill_command(command, model, Path(folder))],
-                env={**os.environ, **variables},
-                check=False,
-            )
-            if done.returncode:
+            words = fill_command(command, model, Path(folder))
+            code = run_command([sys.executable, "-m", "epoche", *words], variables)
+            if code:
                 print_text(f"replies so far are in {cache_file}; the same command resumes")
-                raise SystemExit(done.returncode)
+                raise SystemExit(code)
     header = pack_recording(
         cache_file,
         packed,

@@ -12,6 +12,16 @@ import typer
 from kg.base.console import print_text, run_script
 from kg.base.errors import MissingFileError
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, help="Threads; by default the idle processors.", show_default=False
+    ),
+]
+ContextTokens = Annotated[
+    int, typer.Option("--context", min=256, help="Maximum tokens of a prompt with its reply.")
+]
+
 _KILL_S = 10.0
 """Seconds that the command may take to end after it was told to."""
 
@@ -37,18 +47,11 @@ def main(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="TCP port; 0: a free one.")
     ] = 0,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads", min=1, help="Threads; by default the idle processors.", show_default=False
-        ),
-    ] = None,
+    threads: Threads = None,
     parallel: Annotated[
         int, typer.Option("--parallel", min=1, max=64, help="Requests answered at the same time.")
     ] = 1,
-    context: Annotated[
-        int, typer.Option("--context", min=256, help="Maximum tokens of a prompt with its reply.")
-    ] = 4096,
+    context: ContextTokens = 4096,
 ) -> None:
     """Serves a model with an OpenAI-compatible API on loopback, with llama.cpp (extra llm).
 
@@ -77,7 +80,7 @@ def main(
             f"{settings.threads} threads, {parallel} at once)"
         )
         if command:
-            code = _run_command(command, {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": address})
+            code = run_command(command, {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": address})
         else:
             print_text(f"export EPOCHE_MODEL={model} LLAMACPP_BASE_URL={address}")
             print_text("Ctrl-C stops it.")
@@ -85,8 +88,15 @@ def main(
     raise SystemExit(code)
 
 
-def _run_command(command: list[str], variables: dict[str, str]) -> int:
-    """Runs a command to its end; returns its exit code, and 128 + n if signal n ended it."""
+def run_command(command: list[str], variables: dict[str, str]) -> int:
+    """Runs a command with further environment variables to its end, or until this process ends.
+
+    Returns:
+        Its exit code, and 128 + n if signal n ended it.
+
+    Raises:
+        MissingFileError: it cannot be run.
+    """
     try:
         process = subprocess.Popen(command, env={**os.environ, **variables})  # noqa: S603
     except OSError as error:
