@@ -238,7 +238,7 @@ def time_rivals(
     plan = Plan(policies=("licensed",), resamples=RESAMPLES, seed=SEED)
     samples = Samples(read_observations([path]), plan)
     (system,) = samples.observations.preds
-    counts = samples.get_resampled("licensed", system).per_cluster
+    counts = samples.get_resampled_counts("licensed", system).per_cluster
     metrics = report.policies["licensed"].systems[system].metrics
     selected_metrics = [
         metric

@@ -61,7 +61,7 @@ def find_card_problems(
             on_block(block)
             yield from _check_labels(block)
             hashes.extend(map(_hash_content, block.cards))
-    if repeated := _find_repeated(hashes):
+    if repeated := _find_repeated_hashes(hashes):
         yield from _find_copies(paths, repeated)
 
 
@@ -93,7 +93,7 @@ def _digest_content(card: CheckedCard) -> bytes:
     return hashlib.blake2b(msgspec.json.encode(content), digest_size=_DIGEST_BYTES).digest()
 
 
-def _find_repeated(hashes: array[int]) -> set[int]:
+def _find_repeated_hashes(hashes: array[int]) -> set[int]:
     """Returns the hashes that occur more than once; sorts them, to need no more memory."""
     if not hashes:
         return set()

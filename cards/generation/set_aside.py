@@ -129,7 +129,7 @@ def count_candidates(pool: Pool, limit: int) -> int:
     if n_terms > LARGE_POOL * limit:
         return limit
     rng = rng_for("count", pool.lookup.terms.get_text(pool.p), pool.varying)
-    terms = _iter_shuffled(list(pool.anchor_rows), rng)
+    terms = _iter_in_random_order(list(pool.anchor_rows), rng)
     n_found = sum(not _find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
     if n_found * n_terms > SAFETY_FACTOR * N_COUNTED * limit:
         return limit
@@ -180,7 +180,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
     reduced = lookup.for_part(kb)
     for candidate in chosen:
         need = needs[candidate.pool_number]
-        derivable = any(_iter_entailed(closure, need.pool, candidate))
+        derivable = any(_iter_entailed_claims(closure, need.pool, candidate))
         if not derivable and (
             _has_kind(reduced, candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
         ):
@@ -218,7 +218,7 @@ def _draw_candidates(
 
 def _iter_terms(pool: Pool, rng: Random) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yields terms that a question can name, with their anchors, in random order."""
-    for x in _iter_shuffled(list(pool.anchor_rows), rng):
+    for x in _iter_in_random_order(list(pool.anchor_rows), rng):
         if not _find_obstacle(pool, x):
             yield x, _list_anchors(pool, x)
 
@@ -241,7 +241,7 @@ def _find_obstacle(pool: Pool, x: int) -> str:
     return ""
 
 
-def _iter_shuffled(terms: list[int], rng: Random) -> Iterator[int]:
+def _iter_in_random_order(terms: list[int], rng: Random) -> Iterator[int]:
     """Yields all terms in random order; the cost depends only on how many are used."""
     for i in range(len(terms)):
         j = i + int(rng.random() * (len(terms) - i))
@@ -294,7 +294,7 @@ def _complete_candidates(
     for candidate in candidates:
         pool = needs[candidate.pool_number].pool
         premises: set[Triple] = set()
-        for triple in _iter_entailed(closure, pool, candidate):
+        for triple in _iter_entailed_claims(closure, pool, candidate):
             premise = _find_premise(closure, pool, candidate.x, triple)
             if premise is None:
                 break
@@ -305,7 +305,7 @@ def _complete_candidates(
                 yield candidate._replace(triples=triples)
 
 
-def _iter_entailed(closure: Closure, pool: Pool, candidate: _Candidate) -> Iterator[Triple]:
+def _iter_entailed_claims(closure: Closure, pool: Pool, candidate: _Candidate) -> Iterator[Triple]:
     """Yields the candidate's claims that a graph without its triples still entails."""
     for anchor in candidate.anchors:
         triple = pool.make_triple(candidate.x, anchor)

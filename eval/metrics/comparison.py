@@ -148,7 +148,7 @@ def compare_item_values(
     for comparison, values, data in zip(
         comparisons, value_pairs, resample_blocks(blocks, resamples), strict=True
     ):
-        is_shared = _both_defined(*values)
+        is_shared = _mask_shared_items(*values)
         candidate, baseline = values[0][is_shared], values[1][is_shared]
         n = candidate.size
         if not n:
@@ -343,7 +343,7 @@ def round_optional(number: float | None) -> float | None:
     return None if number is None else round_significant(number)
 
 
-def _both_defined(candidate: Floats, baseline: Floats) -> NDArray[np.bool_]:
+def _mask_shared_items(candidate: Floats, baseline: Floats) -> NDArray[np.bool_]:
     """Returns the mask of the items for which both systems have a value."""
     is_shared: NDArray[np.bool_] = ~np.isnan(candidate) & ~np.isnan(baseline)
     return is_shared
@@ -354,6 +354,6 @@ def _build_difference_block(candidate: Floats, baseline: Floats) -> Floats:
 
     The first column is each item's difference (0 for none), the second whether it has one.
     """
-    is_shared = _both_defined(candidate, baseline)
+    is_shared = _mask_shared_items(candidate, baseline)
     differences = np.where(is_shared, candidate - baseline, 0.0)
     return np.column_stack([differences, is_shared.astype(np.float64)])

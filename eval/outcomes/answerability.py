@@ -17,10 +17,10 @@ def check_answerability(graded: GradedAnswers) -> list[str]:
         RecordError: all answers of a system to questions without an answer are right, so that its
             refusals must be graded so, or `answerable` says the opposite.
     """
-    return [*_note_unknown(graded), *_note_impossible(graded)]
+    return [*_explain_missing_skill(graded), *_note_impossible(graded)]
 
 
-def _note_unknown(graded: GradedAnswers) -> Iterator[str]:
+def _explain_missing_skill(graded: GradedAnswers) -> Iterator[str]:
     """Notes that there is no skill, if only some questions say whether they are answerable."""
     known = {answer.id for answer in graded.answers if answer.answerable is not None}
     unknown = [answer for answer in graded.answers if answer.id not in known]

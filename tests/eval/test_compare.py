@@ -450,7 +450,7 @@ def test_samples_share_one_random_stream(tmp_path: Path) -> None:
     samples = Samples(read_observations([path]), Plan(resamples=50, seed=3))
     draws = np.random.default_rng(3).integers(0, 300, (50, 300))
     for system in ("a", "b"):
-        resampled = samples.get_resampled("published", system)
+        resampled = samples.get_resampled_counts("published", system)
         assert np.array_equal(resampled.sums, resampled.per_cluster[draws].sum(axis=1))
 
 

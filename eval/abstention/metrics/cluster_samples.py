@@ -147,7 +147,7 @@ class Samples:
         """Returns which headline cards have this difficulty; shape (n_cards,)."""
         return self._difficulty.select(lambda name: name == difficulty)
 
-    def get_resampled(
+    def get_resampled_counts(
         self, policy: PolicyName, system: str, difficulty: str = ""
     ) -> ResampledCounts:
         """Returns counts per cluster and cell with their resamples, for one difficulty if named."""
@@ -155,7 +155,7 @@ class Samples:
 
     def get_counts(self, policy: PolicyName, system: str, difficulty: str = "") -> Floats:
         """Returns cell counts, for one difficulty if named."""
-        return self.get_resampled(policy, system, difficulty).totals
+        return self.get_resampled_counts(policy, system, difficulty).totals
 
     def compute_distribution(
         self,
@@ -179,7 +179,7 @@ class Samples:
         columns = list(metrics)
         ratios = [metric.ratios for metric in columns]
         distribution = compute_ratio_distribution(
-            self.get_resampled(policy, system, difficulty),
+            self.get_resampled_counts(policy, system, difficulty),
             np.array([numerator for parts in ratios for numerator, _ in parts]),
             np.array([denominator for parts in ratios for _, denominator in parts]),
             merge=merge,

@@ -177,7 +177,7 @@ def _build_system_report(
                 metrics=_bootstrap_metrics(samples, policy, system, base, name),
             )
             for name in samples.difficulties
-            for group_counts in (samples.get_resampled(policy, system, name),)
+            for group_counts in (samples.get_resampled_counts(policy, system, name),)
         },
         near_misses=groups.report_section("near-misses", answers, base),
         faithfulness=groups.report_section("faithfulness", answers, base),

@@ -83,7 +83,7 @@ def describe_differences(run: RunData) -> Iterator[str]:
         more = f", and {rest} more such differences" if rest else ""
         yield f"Paired tests on the same samples find {join_list(parts)}{more}."
     if undecided:
-        yield _describe_undecided(undecided, has_findings=bool(significant))
+        yield _describe_undecided_pairs(undecided, has_findings=bool(significant))
 
 
 def _describe_better(pair: SampleComparison) -> str:
@@ -92,7 +92,7 @@ def _describe_better(pair: SampleComparison) -> str:
     return f"{format_name(pair.better or '')} better than {format_name(worse)} by {size}"
 
 
-def _describe_undecided(pairs: Sequence[SampleComparison], *, has_findings: bool) -> str:
+def _describe_undecided_pairs(pairs: Sequence[SampleComparison], *, has_findings: bool) -> str:
     """Describes what the tests leave open, and how much they could have missed."""
     metric = _name_metric(pairs[0].metric)
     subject = "They" if has_findings else "Paired tests on the same samples"

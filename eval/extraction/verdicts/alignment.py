@@ -117,7 +117,7 @@ class _Aligner:
         find_kind = self.kinds.find_kind
         expected_kind, predicted_kind = find_kind(expected, node), find_kind(predicted, node)
         if expected_kind == EMPTY or predicted_kind == EMPTY:
-            self._align_one_sided(
+            self._align_one_side(
                 node, expected, predicted, (expected_kind, predicted_kind), entries, owner
             )
         elif expected_kind in (SCALAR, SCALAR_ARRAY) and predicted_kind in (
@@ -178,7 +178,7 @@ class _Aligner:
             self.comparisons_left -= n_comparisons
         return choose_elements(node.get_element(), expected, given, self.matching)
 
-    def _align_one_sided(
+    def _align_one_side(
         self,
         node: SchemaNode,
         expected: Any,

@@ -55,17 +55,17 @@ class FieldJudge:
         verdicts = []
         for index, entry in enumerate(entries):
             if entry.match is not None:
-                verdicts.append(self._judge_paired(entry))
+                verdicts.append(self._judge_pair(entry))
                 continue
             if moved_indexes is None:
                 moved_indexes = find_moved_fields(entries, self._matching)
             if entry.predicted is None:
-                verdicts.append(self._judge_missed(entry, is_moved=index in moved_indexes))
+                verdicts.append(self._judge_missed_field(entry, is_moved=index in moved_indexes))
             else:
                 verdicts.append(self._judge_spurious(entry, is_moved=index in moved_indexes))
         return tuple(verdicts)
 
-    def _judge_paired(self, entry: Entry) -> FieldMatch:
+    def _judge_pair(self, entry: Entry) -> FieldMatch:
         node, expected, predicted, match, _, _, _ = entry
         assert match is not None
         matching = self._matching
@@ -111,7 +111,7 @@ class FieldJudge:
             not is_right and is_ambiguous_pair(expected, predicted, matching),
         )
 
-    def _judge_missed(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
+    def _judge_missed_field(self, entry: Entry, *, is_moved: bool) -> FieldMatch:
         node = entry.node
         return FieldMatch(
             node.path,

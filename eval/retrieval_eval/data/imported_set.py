@@ -124,11 +124,11 @@ def iter_json_records(path: Path, kind: type[Record], what: str) -> Iterator[tup
         MissingFileError: there is no such file.
         RecordError: the file is too large or damaged, or a record is not of the type.
     """
-    with open_unpacked(path, what) as stream:
+    with open_and_unpack(path, what) as stream:
         lines: Iterator[tuple[str, bytes]]
         head = stream.peek(64).lstrip()[:1]  # type: ignore[attr-defined]
         if head == b"[":
-            data = _read_limited(stream, path)
+            data = _read_up_to_limit(stream, path)
             try:
                 records = msgspec.json.decode(data, type=list[msgspec.Raw])
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -151,8 +151,8 @@ def read_json_record(path: Path, kind: type[Record], what: str) -> Record:
     Raises:
         MissingFileError, RecordError: as ``iter_json_records``.
     """
-    with open_unpacked(path, what) as stream:
-        data = _read_limited(stream, path)
+    with open_and_unpack(path, what) as stream:
+        data = _read_up_to_limit(stream, path)
     try:
         # Python writes NaN into JSON, which msgspec does not read.
         return msgspec.convert(json.loads(data), kind)
@@ -166,7 +166,7 @@ def iter_text_lines(path: Path, what: str) -> Iterator[tuple[str, str]]:
     Raises:
         MissingFileError, RecordError: as ``iter_json_records``.
     """
-    with open_unpacked(path, what) as stream:
+    with open_and_unpack(path, what) as stream:
         for where, line in _iter_lines(stream, path):
             try:
                 yield where, line.decode("utf-8").rstrip("\r\n")
@@ -174,7 +174,7 @@ def iter_text_lines(path: Path, what: str) -> Iterator[tuple[str, str]]:
                 raise _make_error(where, f"not UTF-8: {error.reason}") from error
 
 
-def open_unpacked(path: Path, what: str) -> IO[bytes]:
+def open_and_unpack(path: Path, what: str) -> IO[bytes]:
     """Opens a file, unpacking it if it is compressed with gzip.
 
     Raises:
@@ -186,7 +186,7 @@ def open_unpacked(path: Path, what: str) -> IO[bytes]:
     return gzip.open(path, "rb") if is_packed else path.open("rb")  # type: ignore[return-value]
 
 
-def _read_limited(stream: IO[bytes], path: Path) -> bytes:
+def _read_up_to_limit(stream: IO[bytes], path: Path) -> bytes:
     try:
         data = stream.read(MAX_FILE_BYTES + 1)
     except (EOFError, OSError, zlib.error) as error:

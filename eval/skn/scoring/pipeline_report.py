@@ -103,7 +103,7 @@ def compute_ratio_estimates(
     return compute_estimates(
         metrics,
         COLUMNS,
-        samples.get_resampled(pipeline, category),
+        samples.get_resampled_counts(pipeline, category),
         confidence=samples.plan.confidence,
         repeated=samples.repeats > 1,
     )

@@ -132,7 +132,7 @@ class SampleCounts:
             }
         return resampled
 
-    def get_resampled(self, pipeline: str, category: str = "") -> ResampledCounts:
+    def get_resampled_counts(self, pipeline: str, category: str = "") -> ResampledCounts:
         """Returns the counts by sample and their resampled sums.
 
         Args:
@@ -156,7 +156,7 @@ class SampleCounts:
             category: the category whose samples are used; empty for all samples.
         """
         return compute_ratios(
-            self.get_resampled(pipeline, category), *build_weight_matrices(metrics, COLUMNS)
+            self.get_resampled_counts(pipeline, category), *build_weight_matrices(metrics, COLUMNS)
         )
 
     def sum_columns(self, pipeline: str, category: str = "") -> dict[str, float]:

@@ -128,8 +128,8 @@ def _row(folder: ScoredFolder, at: int, view: AnswerView) -> SampleRow:
         question=view.question,
         truth=f"Expected: {view.expected}",
         details=(
-            *_listed("Steps to the answer", steps),
-            *_listed("Sources of the catalogue", sources),
+            *_build_list("Steps to the answer", steps),
+            *_build_list("Sources of the catalogue", sources),
         ),
         answers=(_answer(folder, at, by_mode, headline, corrected, view),),
     )
@@ -207,13 +207,13 @@ def _pages(view: AnswerView) -> Iterator[Detail]:
     named = view.docs[:_ITEMS]
     found = [score_retrieval((doc,), view.sources, (doc,)) for doc in named]
     tones: list[ItemTone] = ["right" if one is not None and one.recall else "" for one in found]
-    yield from _listed("Pages it names; ✓ are sources", named, tones, len(view.docs))
+    yield from _build_list("Pages it names; ✓ are sources", named, tones, len(view.docs))
     missed = [
         source.title
         for source in view.sources[:_ITEMS]
         if not ((one := score_retrieval(view.docs, (source,), view.docs)) and one.recall)
     ]
-    yield from _listed("Sources not among its first five pages", missed)
+    yield from _build_list("Sources not among its first five pages", missed)
 
 
 def _rounds(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
@@ -225,7 +225,7 @@ def _rounds(row: QuestionScore, view: AnswerView) -> Iterator[Detail]:
         near = f" F1 {_format_f1(f1[place])}." if place < len(f1) else ""
         pages = f" {_pages_in_words(len(one.docs))}." if one.docs else ""
         said.append(f"Round {place + 1}.{near}{pages} {answers or 'No answer yet.'}")
-    yield from _listed("Rounds", said)
+    yield from _build_list("Rounds", said)
 
 
 def _trail(trail: Trail, row: QuestionScore) -> Iterator[Detail]:
@@ -246,7 +246,7 @@ def _trail(trail: Trail, row: QuestionScore) -> Iterator[Detail]:
         title = f"Round {place + 1}"
         if turn.query:
             title += f", searching: {shorten_text(to_one_line(turn.query), _QUERY)}"
-        yield from _listed(title, [text for text, _ in items], [tone for _, tone in items])
+        yield from _build_list(title, [text for text, _ in items], [tone for _, tone in items])
 
 
 def _format_f1(f1: float | tuple[float, float]) -> str:
@@ -296,7 +296,7 @@ def _apart(literal: float | None, corrected: float | None) -> tuple[str, Look]:
     return f"↓ {format_number(-gap, 2)} less", "none"
 
 
-def _listed(
+def _build_list(
     title: str,
     items: Sequence[str],
     tones: Sequence[ItemTone] = (),

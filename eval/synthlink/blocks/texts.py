@@ -49,7 +49,7 @@ def verdict(folder: ScoredFolder) -> tuple[str, ...]:
         *_literal(folder),
         *_lost(folder),
         *_claims(folder),
-        *_compared(folder),
+        *_describe_comparisons(folder),
     )
 
 
@@ -248,11 +248,11 @@ def _claims(folder: ScoredFolder) -> list[str]:
     return [f"{text}; the rest are not found.{rest}" if count["not_found"] else f"{text}.{rest}"]
 
 
-def _compared(folder: ScoredFolder) -> list[str]:
+def _describe_comparisons(folder: ScoredFolder) -> list[str]:
     sentences = []
     files = folder.scored.comparisons
     for one in files[:_NAMED_AT_MOST]:
-        sentences += _against(folder, one)
+        sentences += _describe_comparison(folder, one)
     rest = len(files) - _NAMED_AT_MOST
     if rest > 0:
         more = "file is" if rest == 1 else "files are"
@@ -260,7 +260,7 @@ def _compared(folder: ScoredFolder) -> list[str]:
     return sentences
 
 
-def _against(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
+def _describe_comparison(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
     """What the paired test on the score says, and whether the published formulas would differ."""
     found = {
         mode: one for mode, one in select_headlines(compared).items() if one.difference is not None
@@ -275,7 +275,7 @@ def _against(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
         text = f"Paired tests on the same questions find it {which} than {other}{size}"
     else:
         text = f"Paired tests on the same questions find no difference from {other}"
-        text += _missed(first)
+        text += _describe_possible_miss(first)
     second = found.get(folder.modes[1]) if len(folder.modes) > 1 else None
     if second is None or second.better == first.better:
         return [f"{text}."]
@@ -287,7 +287,7 @@ def _against(folder: ScoredFolder, compared: ComparedScores) -> list[str]:
     return [f"{text}. The {folder.modes[1]} scores would put {who} first."]
 
 
-def _missed(one: QuestionComparison) -> str:
+def _describe_possible_miss(one: QuestionComparison) -> str:
     """What a test that finds no difference leaves open."""
     seen = one.difference or 0.0
     if one.minimum_detectable_effect is None:
