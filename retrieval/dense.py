@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,8 +72,17 @@ class DenseRetriever(CorpusRetriever):
 
         if not self.ids:
             return np.zeros(0, dtype=np.float32)
-        vector = normalise_rows(self._embedder.encode([query]))[0]
-        return compute_cosines(self._matrix, vector)
+        return compute_cosines(self._matrix, embed_query(query, self._embedder))
+
+
+@lru_cache(maxsize=8)
+def embed_query(query: str, embedder: Embedder) -> npt.NDArray[np.float32]:
+    """Returns the embedding of a question, of length 1; must not be changed.
+
+    Kept for the last questions, because the retrievers of a fusion embed the same one in turn.
+    """
+    vector: npt.NDArray[np.float32] = normalise_rows(embedder.encode([query]))[0]
+    return vector
 
 
 def compute_cosines(

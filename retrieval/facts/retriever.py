@@ -27,7 +27,7 @@ import numpy as np
 from kg.embedding.lexical import NAME as LEXICAL
 from retrieval.base import CorpusRetriever, collect_unique_ids, describe_retriever
 from retrieval.bm25 import BM25
-from retrieval.dense import compute_cosines, embed_texts
+from retrieval.dense import compute_cosines, embed_query, embed_texts
 from retrieval.facts.fact_graph import SYNONYM_THRESHOLD, FactGraph
 from retrieval.protocol import Passage
 
@@ -157,9 +157,7 @@ class FactRetriever(CorpusRetriever):
         """Returns the scores of all facts, from 0 to 1, shape (texts,)."""
         scores = _scale(self._words.score_passages(query))
         if self._vectors is not None:
-            from kg.embedding.embedder import normalise_rows
-
-            vector = normalise_rows(self._embedder.encode([query]))[0]
+            vector = embed_query(query, self._embedder)
             scores = (scores + _scale(compute_cosines(self._vectors, vector))) / 2
         return scores
 
