@@ -73,18 +73,24 @@ def main(
         parallel=parallel,
         context=context,
     )
-    with serve_model(settings) as address:
-        model = f"llamacpp/{settings.model}"
-        print_text(
-            f"serving {settings.model} at {address} ({describe_server()}, "
-            f"{settings.threads} threads, {parallel} at once)"
-        )
+    code = 0
+    try:
+        with serve_model(settings) as address:
+            model = f"llamacpp/{settings.model}"
+            print_text(
+                f"serving {settings.model} at {address} ({describe_server()}, "
+                f"{settings.threads} threads, {parallel} at once)"
+            )
+            if command:
+                code = run_command(command, {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": address})
+            else:
+                print_text(f"export EPOCHE_MODEL={model} LLAMACPP_BASE_URL={address}")
+                print_text("Ctrl-C stops it.")
+                while True:
+                    signal.pause()
+    except KeyboardInterrupt:
         if command:
-            code = run_command(command, {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": address})
-        else:
-            print_text(f"export EPOCHE_MODEL={model} LLAMACPP_BASE_URL={address}")
-            print_text("Ctrl-C stops it.")
-            code = _wait_for_signal()
+            raise
     raise SystemExit(code)
 
 
@@ -113,15 +119,6 @@ def run_command(command: list[str], variables: dict[str, str]) -> int:
             process.kill()
         raise
     return code if code >= 0 else 128 - code
-
-
-def _wait_for_signal() -> int:
-    """Waits until Ctrl-C; SIGTERM raises ``SystemExit``."""
-    try:
-        while True:
-            signal.pause()
-    except KeyboardInterrupt:
-        return 0
 
 
 if __name__ == "__main__":

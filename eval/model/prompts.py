@@ -199,6 +199,19 @@ do with the question, and what would answer it may not have been found.
     blocks=("passages", "question"),
 )
 
+_FACTS_OF_GRAPH = f"""\
+You answer a yes-no question with the help of facts from a knowledge base about the things it \
+names. The facts are true but need not be all there are.
+
+{_ANSWERS.format(source="the facts")}"""
+
+GRAPH_FACTS = Prompt(
+    name="graph_facts",
+    version=1,
+    system=f"{_FACTS_OF_GRAPH}\n\n{DATA_ONLY}",
+    blocks=("facts", "question"),
+)
+
 _CLAIMS = """\
 Also say in claims what the question asks about: mostly one claim, several only if the question \
 joins several statements with "and". A claim is a subject, a predicate and an object. Name the \
@@ -213,10 +226,7 @@ PROPOSAL = Prompt(
     name="proposal",
     version=1,
     system=f"""\
-You answer a yes-no question with the help of facts from a knowledge base about the things it \
-names. The facts are true but need not be all there are.
-
-{_ANSWERS.format(source="the facts")}
+{_FACTS_OF_GRAPH}
 
 {_CLAIMS}
 
@@ -239,5 +249,5 @@ it is not the case. Answer UNKNOWN if you do not know.
     blocks=("predicates", "question"),
 )
 
-PROMPTS = (RAW, CLOSED_BOOK, PASSAGES, PROPOSAL, PROPOSAL_CLOSED)
+PROMPTS = (RAW, CLOSED_BOOK, PASSAGES, GRAPH_FACTS, PROPOSAL, PROPOSAL_CLOSED)
 """All prompts, for documentation and tests."""

@@ -579,7 +579,8 @@ def test_only_licensed_answers_pass(
     reason: str,
 ) -> None:
     scripted_server.behave(reply_with_answer(proposal, claims=claims))
-    (answer,) = ask_cards(make_system("graph_rag_llm"), CardView((), (), question))
+    system = make_system("graph_rag_llm", claims="always")
+    (answer,) = ask_cards(system, CardView((), (), question))
     assert answer.pred == pred
     assert reason in answer.raw
     assert json.loads(answer.raw.splitlines()[-1])["answer"] == proposal
@@ -595,7 +596,7 @@ def test_unlicensed_proposals_never_pass(
     from kg.knowledge import KnowledgeBase
 
     kb = KnowledgeBase.open_cached("rivers")
-    system = make_system("graph_rag_llm", context="question")
+    system = make_system("graph_rag_llm", context="question", claims="always")
     names = ["Rhine", "Main", "North Sea", "Elbe", "Danube", "Germany", "1,233 km", "x"]
     predicates = [
         "flows into",
@@ -651,7 +652,7 @@ def test_neighbourhood_is_shown_unless_disabled(
 ) -> None:
     scripted_server.behave(reply_with_answer("UNKNOWN", claims=[]))
     view = CardView(("SECRET fact.",), ("SECRET rule.",), "Does the Rhine flow into the Elbe?")
-    system = make_system("graph_rag_llm", facts="7")
+    system = make_system("graph_rag_llm", facts="7", claims="always")
     ask_cards(system, view)
     prompt = get_last_prompt(scripted_server)
     facts = prompt.split("<facts>")[1].split("</facts>")[0].strip().splitlines()
@@ -660,10 +661,37 @@ def test_neighbourhood_is_shown_unless_disabled(
     assert "1. X flows into Y" in prompt
     assert "SECRET" not in prompt
     assert system.params()["facts"] == 7
-    question_only_system = make_system("graph_rag_llm", context="question")
+    question_only_system = make_system("graph_rag_llm", context="question", claims="always")
     ask_cards(question_only_system, view)
     assert "<facts>" not in get_last_prompt(scripted_server)
-    assert question_only_system.params()["prompt"]["name"] == "proposal_closed"
+    assert question_only_system.params()["prompt_with_claims"]["name"] == "proposal_closed"
+
+
+@pytest.mark.parametrize("context", ["neighbourhood", "question"])
+def test_claims_are_asked_for_only_where_the_question_cannot_be_read(
+    make_system: Callable[..., System], scripted_server: ScriptedServer, context: str
+) -> None:
+    questions = {
+        "Does the Rhine flow into the Elbe?": (False, "NO"),
+        OPEN_QUESTION: (True, "UNKNOWN"),  # the graph does not contradict its claim
+        RESTRICTED_QUESTIONS[2][0]: (False, "UNKNOWN"),  # no claim answers it
+    }
+    claims = [make_claim("Aare", "flows into", "Rhine")]
+    for question, (are_claims_asked, pred) in questions.items():
+
+        def make_reply(request: ChatRequest, *, with_claims: bool = are_claims_asked) -> str:
+            verdict = {"answer": "NO", "confidence": 0.9}
+            return json.dumps(verdict | ({"claims": claims} if with_claims else {}))
+
+        scripted_server.behave(behaviours.normal_reply(make_reply))
+        system = make_system("graph_rag_llm", context=context)
+        (answer,) = ask_cards(system, CardView((), (), question))
+        prompt, body = get_last_prompt(scripted_server), scripted_server.requests[-1].body
+        assert ("<predicates>" in prompt) == are_claims_asked
+        assert ("<facts>" in prompt) == (context == "neighbourhood")
+        schema = body["response_format"]["json_schema"]["schema"]
+        assert ("claims" in schema["properties"]) == are_claims_asked
+        assert answer.pred == pred
 
 
 # --- consistency ----------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """``graph_rag_llm``: a language model proposes an answer, which the licence oracle checks.
 
-The model gets the question and the graph's facts about the entities that the question mentions. It
-proposes an answer, and names the subject, predicate and object of the claim that the question asks
-about. The names are linked to the graph, and the oracle judges the claim: YES passes only if the
+The model gets the question and the graph's facts about the entities that the question mentions, and
+proposes an answer. The oracle judges the claim that the question asks about: YES passes only if the
 graph entails it, NO only if the graph contradicts it. Any other YES or NO becomes UNKNOWN, with the
 reason. UNKNOWN always passes.
+
+The claim is read from the question by rules. Only where that fails does the model also name the
+subject, predicate and object of the claim, which are linked to the graph.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from cards.card import CardView
 from eval.abstention.answer_client import MAX_PROPOSAL_TOKENS, AnswerClient, Sampling
@@ -20,8 +22,15 @@ from eval.abstention.result import Answer
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems.registry import register
 from eval.harness.systems.settings import Settings
-from eval.model.completion import Message
-from eval.model.prompts import PROPOSAL, PROPOSAL_CLOSED, Proposal, ProposedClaim
+from eval.model.prompts import (
+    CLOSED_BOOK,
+    GRAPH_FACTS,
+    PROPOSAL,
+    PROPOSAL_CLOSED,
+    Proposal,
+    ProposedClaim,
+    TypedAnswer,
+)
 from eval.questions.parser import ParseFailure
 from eval.questions.proposals import ProposalReader, QuestionContext, WordedClaim
 from kg.claims import Claim, Gold, Label, Verdict
@@ -66,6 +75,8 @@ class GraphRagLlm:
         answer_client: the client of the model.
         facts: maximum number of facts in the prompt, about entities that the question mentions;
             with 0, the prompt has only the question.
+        always_asks_claims: whether the model also names the claims of questions that can be read
+            without it.
     """
 
     def __init__(
@@ -74,41 +85,56 @@ class GraphRagLlm:
         answer_client: AnswerClient,
         *,
         facts: int = DEFAULT_MAX_FACTS,
+        always_asks_claims: bool = False,
     ) -> None:
         self.name = answer_client.qualify_name("graph_rag_llm")
         self.knowledge = knowledge
         self.client = answer_client.client
         self._answer_client = answer_client
         self._facts = facts
+        self._always_asks_claims = always_asks_claims
         self._reader = ProposalReader(knowledge)
         self._predicates = self._reader.list_predicate_sentences(MAX_PROMPT_PREDICATES)
 
     def params(self) -> dict[str, Any]:
         """Returns the parameters of the graph, the prompt and the model."""
         domain = self.knowledge.domain
-        prompt = PROPOSAL if self._facts else PROPOSAL_CLOSED
+        with_claims = PROPOSAL if self._facts else PROPOSAL_CLOSED
         return {
             "regime": domain.regime,
             "unique_names": domain.unique_names,
             "facts": self._facts,
-            "prompt": prompt.params(),
+            "claims": "always" if self._always_asks_claims else "unread",
+            "prompt": (GRAPH_FACTS if self._facts else CLOSED_BOOK).params(),
+            "prompt_with_claims": with_claims.params(),
             **self._answer_client.params(),
         }
 
     async def answer(self, card: CardView) -> Answer:
         """Returns the model's answer if it is licensed, else UNKNOWN."""
         question = self._reader.analyse_question(card.question)
-        answer, proposal = await self._answer_client.ask(
-            self._build_messages(card, question), Proposal
-        )
+        blocks: dict[str, str | list[str]] = {"question": card.question}
+        if self._facts:
+            blocks["facts"] = self._collect_facts(question)
+        claims: Sequence[ProposedClaim] | UnsetType = UNSET
+        if self._always_asks_claims or (question.reading is None and not question.no_claim_reason):
+            prompt = PROPOSAL if self._facts else PROPOSAL_CLOSED
+            messages = prompt.build_messages(predicates=self._predicates, **blocks)
+            answer, proposal = await self._answer_client.ask(messages, Proposal)
+            if proposal is not None:
+                claims = proposal.claims
+        else:
+            prompt = GRAPH_FACTS if self._facts else CLOSED_BOOK
+            messages = prompt.build_messages(**blocks)
+            answer, _ = await self._answer_client.ask(messages, TypedAnswer)
         if answer.pred not in ("YES", "NO"):
             return answer
-        if proposal is not None and proposal.claims is not UNSET:
-            licence = self.license_claims(proposal.claims, question)
+        if claims is not UNSET:
+            licence = self.license_claims(claims, question)
         elif question.reading is not None:
-            # The reply has only an answer, or was cut off before the end of its claims, so the
-            # claim is taken from the question.
             licence = self._decide_claims([(question.reading.inverted, question.reading.claims)])
+        elif question.no_claim_reason:
+            licence = Licence("UNKNOWN", f"{question.no_claim_reason}.")
         else:
             # There is nothing to license, so the reply is invalid rather than an abstention.
             note = "; ".join(filter(None, ("no claims can be read", answer.note)))
@@ -194,19 +220,12 @@ class GraphRagLlm:
         undecided = next(verdict for label, verdict in verdicts if label == "U")
         return Licence("UNKNOWN", verbaliser.render_proof(undecided))
 
-    def _build_messages(self, card: CardView, question: QuestionContext) -> list[Message]:
-        if not self._facts:
-            return PROPOSAL_CLOSED.build_messages(
-                predicates=self._predicates, question=card.question
-            )
+    def _collect_facts(self, question: QuestionContext) -> list[str]:
         from retrieval.neighbourhood import collect_nearby_facts
 
         knowledge = self.knowledge
-        facts = collect_nearby_facts(
+        return collect_nearby_facts(
             knowledge.graph, knowledge.verbaliser, question.entities, self._facts
-        )
-        return PROPOSAL.build_messages(
-            predicates=self._predicates, facts=facts, question=card.question
         )
 
 
@@ -218,6 +237,7 @@ def create_system(options: SystemOptions) -> GraphRagLlm:
     facts = (
         settings.get_int("facts", DEFAULT_MAX_FACTS, minimum=1) if context == "neighbourhood" else 0
     )
+    claims = settings.get_choice("claims", ("unread", "always"))
     sampling = Sampling.from_settings(settings, max_tokens=MAX_PROPOSAL_TOKENS)
     settings.refuse_unknown()
     from kg.knowledge import KnowledgeBase
@@ -225,4 +245,4 @@ def create_system(options: SystemOptions) -> GraphRagLlm:
     # Open the model first, so that a missing key is reported before the graph is loaded.
     answer_client = AnswerClient.open(options.client, sampling)
     knowledge = KnowledgeBase.open_cached(options.domain, options.graph, options.shapes)
-    return GraphRagLlm(knowledge, answer_client, facts=facts)
+    return GraphRagLlm(knowledge, answer_client, facts=facts, always_asks_claims=claims == "always")
