@@ -51,6 +51,10 @@ DEGRADED     = graph_rag rag $(if $(EPOCHE_MODEL),rag_llm graph_rag_llm)
 paraphrases  = $(OUT)/paraphrases
 REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$(DEGRADED) rag_dense)))
 results_of   = $(1)$(if $(filter $(1),$(LLM_SYSTEMS)),$(run_slug))_results.jsonl
+# Models whose replies to a sample of the default cards were recorded (docs/how-to/models.md); other cards have none.
+is_default   = $(if $(KG)$(SHAPES)$(PRED)$(filter-out rivers,$(DOMAIN))$(filter-out 200,$(NUM))$(filter-out 50,$(NUM_FAITHFUL))$(filter-out 12345,$(SEED)),,yes)
+recordings   = $(patsubst eval/model/recordings/%.cards.jsonl.xz,%,$(wildcard eval/model/recordings/*.cards.jsonl.xz))
+sample       = $(OUT)/sample
 checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
 
@@ -66,10 +70,10 @@ $(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED LLM_PORT LLM_NUM,$(if $(and $($(na
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all llm llm-run draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
+.PHONY: all llm llm-run draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval sample metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
-all: cards near-miss eval metrics report ## The main job: cards, near-misses, every offline system, metrics, report
+all: cards near-miss eval sample metrics report ## The main job: cards, near-misses, every offline system and recorded models, metrics, report
 	$(if $(RAG_DENSE)$(filter-out file,$(origin SYSTEMS)),,@echo "rag_dense, retrieval by embeddings, was not asked: make setup-minilm adds its model (118 MB, no PyTorch)")
 	@echo "report: $(OUT)/report.html"
 
@@ -175,18 +179,31 @@ eval-rag-dense: $(VENV)/.minilm
 $(EVALS) $(OTHER_EVALS): eval-%: card-set
 	@$(EPOCHE) eval --cards '$(card_set)' $(source_flags) --system $(subst -,_,$*) --seed $(SEED) --if-stale set-aside --out '$(OUT)/$(subst -,_,$*)$(model_slug)_results.jsonl' $(EVAL_FLAGS)
 
-metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
-	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
-
-report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
-	@$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' $(if $(wildcard $(degradation)/degradation.json),--section '$(degradation)') --out '$(OUT)/report.html'
-
-# The same cards with their questions in other words, asked of the same systems.
-eval_reworded    = $(EPOCHE) eval --cards '$(paraphrases)/cards.jsonl' $(source_flags) --system $(1) --seed $(SEED) --if-stale set-aside --out '$(paraphrases)/$(call results_of,$(1))' $(EVAL_FLAGS)
 define newline
 
 
 endef
+
+# Recorded models beside the offline systems, on the cards that the models were asked.
+eval_sample = @$(EPOCHE) eval --cards '$(sample)/cards.jsonl' --system $(1) --seed $(SEED) --if-stale set-aside $(if $(2),--model recorded/$(2)) --out '$(sample)/$(1)$(if $(2),@$(2))_results.jsonl'
+define ask_sample
+@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 100 --out '$(sample)/cards.jsonl'
+$(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
+$(foreach model,$(recordings),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
+@$(EPOCHE) metrics --cards '$(sample)/cards.jsonl' --skip-other-cards --results '$(sample)'/*_results.jsonl --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
+endef
+
+sample: card-set ## Recorded models on a sample of the default cards
+	$(if $(and $(is_default),$(filter file,$(origin SYSTEMS))),$(ask_sample),@echo "no recorded model: replies are recorded for the default cards only; make llm asks a model (docs/how-to/models.md)")
+
+metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
+	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
+
+report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
+	@$(if $(is_default),[ ! -f '$(sample)/metrics.json' ] || set -- --section '$(sample)'; )$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' $(if $(wildcard $(degradation)/degradation.json),--section '$(degradation)') --out '$(OUT)/report.html' "$$@"
+
+# The same cards with their questions in other words, asked of the same systems.
+eval_reworded    = $(EPOCHE) eval --cards '$(paraphrases)/cards.jsonl' $(source_flags) --system $(1) --seed $(SEED) --if-stale set-aside --out '$(paraphrases)/$(call results_of,$(1))' $(EVAL_FLAGS)
 define compare_reworded
 @echo "-- on the same cards, with their questions in other words --"
 @$(EPOCHE) paraphrase '$(card_set)' $(source_flags) --seed $(SEED) --out '$(paraphrases)/cards.jsonl'

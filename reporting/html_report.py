@@ -56,8 +56,9 @@ def main(
     section: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Run folder, folder of `epoche degrade` or record of `epoche outcomes` to add as "
-            "a section, like RUN; repeatable."
+            help="Run folder, folder of `epoche degrade`, record of `epoche outcomes`, or folder "
+            "with a sample of the cards and the metrics.json of further systems, to add as a "
+            "section; repeatable."
         ),
     ] = None,
     formats: Annotated[
@@ -97,6 +98,7 @@ def main(
         refuse_overwriting,
         write_report,
     )
+    from reporting.card_report.sample_section import build_sample_section, is_sample
     from reporting.section_page import write_section
     from reporting.sections_page import write_sections
 
@@ -106,7 +108,8 @@ def main(
     paths = [path for path in paths if path not in records]
     folders = [path for path in paths if is_run_folder(path) or has_curves(path)]
     card_results = [path for path in paths if path not in folders]
-    folders += [path for path in section or () if path not in records]
+    samples = [path for path in section or () if is_sample(path) and not is_run_folder(path)]
+    folders += [path for path in section or () if path not in (*records, *samples)]
     curves = [folder for folder in folders if has_curves(folder)]
     requested_formats = parse_formats(formats)
     run_folders = [folder for folder in folders if folder not in curves]
@@ -114,6 +117,10 @@ def main(
     sections += build_degradation_sections(curves)
     sections += build_outcome_sections(records)
     if not card_results:
+        if samples:
+            raise typer.BadParameter(
+                f"{samples[0]}: a sample is shown beside the results of all cards; give these, too"
+            )
         if not sections:
             raise typer.BadParameter("give at least one run folder or result file")
         refuse_card_options(
@@ -140,12 +147,18 @@ def main(
         sections = [build_history_section(metrics, previous), *sections]
     if skip_other_cards and cards:
         card_results = filter_results_by_cards(card_results, cards)
-    section_inputs = [path for part in sections for path in part.sources]
-    input_files = [*card_results, metrics, *(cards or ()), *section_inputs]
-    refuse_overwriting(out, requested_formats, input_files, sections)
+    input_files = [*card_results, metrics, *(cards or ())]
     inputs = read_inputs(
         card_results, metrics, cards, without_mined=without_mined, allow_changed=allow_changed
     )
+    for number, folder in enumerate(samples, start=1):
+        sample = build_sample_section(folder, inputs.cards, number)
+        if sample is None:
+            print_warning(f"{folder}: not a sample of these cards, and left out; make it again")
+        else:
+            sections.append(sample)
+    input_files += [path for part in sections for path in part.sources]
+    refuse_overwriting(out, requested_formats, input_files, sections)
     card_set = inputs.metrics.cards[:12]
     measured = measure_difficulty(
         card_results,

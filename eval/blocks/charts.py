@@ -20,11 +20,12 @@ from eval.blocks.text_format import ChartEstimate, format_number
 
 
 class NamedEstimate(NamedTuple):
-    """A system's value."""
+    """A system's value; adjacent rows with the same ``group`` stand below that heading."""
 
     name: str
     is_control: bool
     estimate: ChartEstimate
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class Section:
         parts: in order.
         version: of the Epoché that made the run.
         overview: the chart beside the verdict.
+        in_opening: whether a report of cards shows that chart on its first screen, too.
         caveats: what limits the headline numbers.
         notices: what must be read before the numbers.
         stats: (value, what it counts), in a row under the verdict.
@@ -42,6 +43,7 @@ class Section:
     parts: tuple[Part, ...]
     version: str
     overview: Figure | None = None
+    in_opening: bool = False
     caveats: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     stats: tuple[tuple[str, str], ...] = ()

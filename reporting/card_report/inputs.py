@@ -36,7 +36,7 @@ from kg.claims import GOLD_OF_LABEL, Gold, Label
 from reporting.card_report.usage import RowCalls, UsageTally
 
 METRICS_FILE = "metrics.json"
-_HASH_LENGTH = 12
+HASH_LENGTH = 12
 _IDENTITY = (
     *(*FIXED_FIELDS, "model", "cards_sha256", "cards_file_sha256"),
     *("limit", "repeats", "shard", "counts", "rows_sha256"),
@@ -411,7 +411,7 @@ def _find_card_files(results: Sequence[Path], cards: Sequence[Path] | None) -> l
 def _check_card_set(cards: list[Card], report: MetricsReport) -> None:
     if report.cards.startswith("ids-"):
         return  # The results name no card set, so only ids and gold answers can be compared.
-    own_hash = hash_card_set(cards)[:_HASH_LENGTH]
+    own_hash = hash_card_set(cards)[:HASH_LENGTH]
     if own_hash != report.cards:
         raise CardSetMismatchError(
             f"the cards are set {own_hash}, the metrics are of {report.cards}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from eval.blocks.charts import DotChart, NamedEstimate, OutcomeBars, OutcomeRow
-from eval.blocks.text_format import format_percent, shorten_names
+from eval.blocks.text_format import format_percent, shorten_names, shorten_text
 from reporting.charts.picture import (
     Group,
     Picture,
@@ -22,6 +22,7 @@ from reporting.charts.picture import (
 
 _LEFT = 128.0
 _MAX_NAME_LENGTH = 17
+_MAX_GROUP_LENGTH = 56
 _DIVIDER_GAP = 12.0
 _TICKS = ((0.0, "0"), (0.25, ""), (0.5, "0.5"), (0.75, ""), (1.0, "1"))
 _SIGNED_TICKS = ((-1.0, "−1"), (-0.5, ""), (0.0, "0"), (0.5, ""), (1.0, "1"))
@@ -49,6 +50,10 @@ def draw_dots(chart: DotChart) -> Picture:
             divider = y - _ROW_HEIGHT / 2 + _DIVIDER_GAP / 2
             drawn.append(group(line(0, divider, _PANEL_WIDTH, divider, "divider")))
             y += _DIVIDER_GAP
+        if row.group and (not at or rows[at - 1].group != row.group):
+            title = shorten_text(row.group, _MAX_GROUP_LENGTH)
+            drawn.append(group(text(0, y + 4, title, "value"), look="row", title=row.group))
+            y += _ROW_HEIGHT - 4
         drawn.append(_draw_dot_row(row, names[row.name], y, chart.low))
         y += _ROW_HEIGHT
     bottom = y - _ROW_HEIGHT / 2 + 2

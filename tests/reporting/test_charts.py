@@ -574,3 +574,15 @@ def test_curve_is_cut_at_the_end_of_its_axis():
     assert [dict(shape.attributes)["href"] for shape in others.shapes] == ["#curve-2"]
     assert choose_risk_ceiling([[(1.0, 0.9)]]) == 1.0
     assert choose_risk_ceiling([]) == 0.05
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from(["", "a", "<b>"])), max_size=10))
+@settings(deadline=None, max_examples=40)
+def test_rows_of_a_group_stand_below_its_heading(entries):
+    rows = tuple(NamedEstimate(name, False, ChartEstimate(0.5), g) for name, g in entries)
+    picture = build_picture(DotChart(rows))
+    drawn = [group for group in picture.groups if group.look == "row"]
+    headings = [g.shapes[0].words for g in drawn if len(g.shapes) == 1]
+    starts = [g for (_, before), (_, g) in pairwise([("", ""), *entries]) if g and g != before]
+    assert headings == starts
+    assert are_shapes_inside(picture)

@@ -1,0 +1,263 @@
+"""Shows systems that were asked only a sample of a report's cards.
+
+A folder with a sample has its cards (``cards.jsonl``) and the ``metrics.json`` of the systems that
+answered them. They are compared with one another only, never with systems that answered all cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cards.card import Card, hash_card_set, read_cards
+from eval.abstention.metrics.definitions import (
+    EXPLANATORY_METRICS,
+    HEADLINE_METRICS,
+    SKILL,
+    choose_ranking_metric,
+)
+from eval.abstention.metrics.record import read_metrics
+from eval.abstention.run_files import find_result_files
+from eval.blocks.blocks import (
+    Cell,
+    Column,
+    Figure,
+    Part,
+    Table,
+    TableRow,
+    make_estimate_cell,
+)
+from eval.blocks.charts import DotChart, NamedEstimate
+from eval.blocks.glossary import describe_metric
+from eval.blocks.section import Section
+from eval.blocks.text_format import format_name, shorten_names, to_chart_estimate
+from eval.model.providers import RECORDED
+from kg.base.csv_text import to_csv
+from kg.base.errors import CardSetMismatchError
+from kg.base.plain_text import join_list
+from reporting.card_report.closed_book_view import CLOSED_BOOK_HEADS, list_closed_book_rows
+from reporting.card_report.inputs import HASH_LENGTH, METRICS_FILE
+from reporting.card_report.report_view import ReportView
+from reporting.card_report.view_records import PairRow
+
+CARDS_FILE = "cards.jsonl"
+_MAX_NAME_LENGTH = 34
+_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS, "coverage", "accuracy")
+_COLUMNS = ("system", "metric", "value", "low", "high")
+
+
+def is_sample(folder: Path) -> bool:
+    """Returns whether a folder has a sample of cards, and metrics of the systems that answered."""
+    return (folder / CARDS_FILE).is_file() and (folder / METRICS_FILE).is_file()
+
+
+def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -> Section | None:
+    """Builds the section of a sample.
+
+    Args:
+        folder: the folder of the sample.
+        cards: all cards of the report.
+        number: of the sample in the report, for the id of the section.
+
+    Returns:
+        The section; None if the sample is not of these cards.
+
+    Raises:
+        CardSetMismatchError: the metrics are not those of the sample's cards.
+        MissingFileError, RecordError: a file cannot be read.
+    """
+    report = read_metrics(folder / METRICS_FILE)
+    sample = read_cards(folder / CARDS_FILE)
+    if hash_card_set(sample)[:HASH_LENGTH] != report.cards:
+        raise CardSetMismatchError(
+            f"the metrics are of other cards than {CARDS_FILE}",
+            where=str(folder / METRICS_FILE),
+            hint=f"Compute them again: epoche metrics {folder}/*_results.jsonl",
+        )
+    by_id = {card.id: card for card in cards}
+    if any(by_id.get(card.id) != card for card in sample):
+        return None
+    view = ReportView(report)
+    shown = {name: format_name(name) for name in view.systems}
+    short_names = shorten_names(shown.values(), _MAX_NAME_LENGTH)
+    names = {name: short_names[text] for name, text in shown.items()}
+    ranking = choose_ranking_metric(
+        {key for system in view.policy.systems.values() for key in system.metrics}
+    )
+    pairs = _list_pair_rows(view, ranking)
+    recorded = sorted({model for name in view.systems if (model := _find_recorded_model(name))})
+    n_cards = f"{report.n_cards:,} of the cards"
+    rows = (
+        (system, metric, value.value, value.low, value.high)
+        for system, found in view.policy.systems.items()
+        for metric, value in found.metrics.items()
+    )
+    return Section(
+        id="sample" if number == 1 else f"sample-{number}",
+        name="Sample",
+        title="A real model on a sample" if recorded else "Systems asked a sample of the cards",
+        about=f"{n_cards}, asked of further systems",
+        verdict=tuple(_describe_sample(view, n_cards, recorded)),
+        overview=_build_figure(view, ranking, n_cards, recorded),
+        in_opening=True,
+        stats=((f"{report.n_cards:,}", "cards"), (str(len(view.systems)), "systems")),
+        parts=(
+            Part("metrics", "Metrics", "Metrics", (_build_metrics_table(view, names),)),
+            *_list_closed_book_parts(view),
+            *_list_pair_parts(pairs, ranking, names),
+        ),
+        tables={"metrics": to_csv(_COLUMNS, rows)},
+        sources=(folder / METRICS_FILE, folder / CARDS_FILE, *find_result_files([folder])),
+        data={
+            "sample": {
+                "cards": report.cards,
+                "n_cards": report.n_cards,
+                "systems": {
+                    system: {key: found.metrics[key] for key in _METRICS if key in found.metrics}
+                    for system, found in view.policy.systems.items()
+                },
+                "comparisons": [row.pair for row in pairs],
+            }
+        },
+        version=report.version,
+    )
+
+
+def _find_recorded_model(system: str) -> str:
+    """Returns the recorded model of a system, or an empty text."""
+    _, separator, model = system.partition(f":{RECORDED}/")
+    return model if separator else ""
+
+
+def _describe_sample(view: ReportView, n_cards: str, recorded: Sequence[str]) -> Iterator[str]:
+    if recorded:
+        yield f"Replies of {join_list(recorded)} were recorded earlier: no model ran here."
+    yield (
+        f"These systems answered {n_cards}, whole triplets drawn at random. Compare them with one "
+        "another, not with the numbers of all cards."
+    )
+    skills = {
+        name: to_chart_estimate(view.policy.systems[name].metrics.get(SKILL))
+        for name in view.systems
+    }
+    below = [
+        format_name(name)
+        for name, skill in skills.items()
+        if skill.high is not None and skill.high < 0
+    ]
+    if below:
+        yield f"Worse than never answering, by the whole interval of {SKILL}: {join_list(below)}."
+
+
+def _build_figure(view: ReportView, ranking: str, n_cards: str, recorded: Sequence[str]) -> Figure:
+    # Systems without a recorded model come first, then those of each model.
+    ordered = sorted(view.systems, key=_find_recorded_model)
+    rows = []
+    for name in ordered:
+        model, system = _find_recorded_model(name), view.policy.systems[name]
+        shown = name.partition(f":{RECORDED}/")[0] if model else name
+        rows.append(
+            NamedEstimate(
+                format_name(shown) + (" (oracle)" if system.oracle else ""),
+                False,
+                to_chart_estimate(system.metrics.get(ranking)),
+                f"{model} (recorded)" if model else "",
+            )
+        )
+    ends = [end for row in rows for end in (row.estimate.value, row.estimate.low) if end]
+    title = "Skill" if ranking == SKILL else "Accuracy"
+    title += ", with recorded models" if recorded else " on a sample"
+    return Figure(
+        title,
+        f"On {n_cards}, with {view.report.confidence * 100:g} % intervals.",
+        DotChart(tuple(rows), low=-1.0 if min(ends, default=0.0) < 0 else 0.0),
+        "Value and interval of each system on the sample; the table of the section Sample has the "
+        "numbers.",
+    )
+
+
+def _build_metrics_table(view: ReportView, names: dict[str, str]) -> Table:
+    metrics = [
+        name
+        for name in _METRICS
+        if any(name in system.metrics for system in view.policy.systems.values())
+    ]
+    return Table(
+        "Metrics on the sample",
+        "Below each number is its interval.",
+        (
+            Column("System", numeric=False),
+            *(Column(name, meaning=describe_metric(name).explanation) for name in metrics),
+        ),
+        tuple(
+            TableRow(
+                names[name],
+                tuple(
+                    make_estimate_cell(
+                        to_chart_estimate(view.policy.systems[name].metrics.get(metric))
+                    )
+                    for metric in metrics
+                ),
+            )
+            for name in view.systems
+        ),
+    )
+
+
+def _list_closed_book_parts(view: ReportView) -> Iterator[Part]:
+    rows = list_closed_book_rows(view)
+    if not rows:
+        return
+    table = Table(
+        "Closed book",
+        "The same model asked the question alone: what it gets right then it knows or guesses. "
+        "Difference = with evidence − closed book.",
+        (Column("System", numeric=False), *(Column(head) for head in CLOSED_BOOK_HEADS)),
+        tuple(
+            TableRow(
+                row.name,
+                tuple(Cell(text, (below,) if below else ()) for text, below in row.cells),
+            )
+            for row in rows
+        ),
+    )
+    yield Part("closed-book", "Closed book", "With and without evidence", (table,))
+
+
+def _list_pair_rows(view: ReportView, ranking: str) -> list[PairRow]:
+    return [
+        pair
+        for column, rows in view.group_comparisons(view.main_policy)
+        if column.key == ranking
+        for pair in rows
+    ]
+
+
+def _list_pair_parts(
+    rows: Sequence[PairRow], ranking: str, names: dict[str, str]
+) -> Iterator[Part]:
+    if not rows:
+        return
+    table = Table(
+        f"Paired differences of {ranking}",
+        "Candidate − baseline on the same cards; p adjusted by Holm's method over the pairs.",
+        (
+            Column("Candidate and baseline", numeric=False),
+            Column("Difference"),
+            Column("p, adjusted"),
+            Column("Finding", numeric=False),
+        ),
+        tuple(
+            TableRow(
+                f"{names[row.pair.candidate]} − {names[row.pair.baseline]}",
+                (
+                    Cell(row.difference, (row.interval,) if row.interval else ()),
+                    Cell(row.p or "–"),
+                    Cell(row.finding, (), "best" if row.pair.better else "muted"),
+                ),
+            )
+            for row in rows
+        ),
+        look="pairs",
+    )
+    yield Part("pairs", "Differences", "Which system is better?", (table,))

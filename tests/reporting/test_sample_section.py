@@ -1,0 +1,102 @@
+"""Tests of systems that were asked a sample of a report's cards, on its first screen and below."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import typer
+
+from kg.base.errors import CardSetMismatchError
+from reporting.html_report import main
+
+MODEL = "Tiny-<b>1B</b>.Q4"
+SAMPLED = {
+    "kg": (1.0, 0.0, 0.0),
+    f"raw:recorded/{MODEL}": (0.0, 0.0, 0.0),
+    f"raw_closed_book:recorded/{MODEL}": (0.4, 0.3, 0.1),
+}
+
+
+@pytest.fixture(scope="module")
+def run(report_kit: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return report_kit.build_finished_run(
+        tmp_path_factory.mktemp("all"), report_kit.make_cards(90), {"kg": (1.0, 0.0, 0.0)}
+    )
+
+
+@pytest.fixture(scope="module")
+def sample(report_kit: Any, run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sample")
+    report_kit.build_finished_run(folder, run.cards[:45], SAMPLED, controls=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(run: Any, sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("page") / "report.html"
+    main(run.results, None, run.metrics, out, section=[sample])
+    return out
+
+
+def test_the_sample_is_in_page_text_tables_and_data(page: Path, sample: Path) -> None:
+    document = json.loads(page.with_suffix(".json").read_bytes())["sections"]["sample"]
+    metrics = json.loads((sample / "metrics.json").read_bytes())
+    systems = metrics["policies"]["licensed"]["systems"]
+    shown = document["sample"]["systems"]
+    assert set(shown) == set(SAMPLED)
+    for name, found in shown.items():
+        assert found["skill@.5"] == systems[name]["metrics"]["skill@.5"]
+    assert document["sample"]["n_cards"] == metrics["n_cards"] > 0
+    verdict = " ".join(document["verdict"])
+    assert f"Replies of {MODEL} were recorded" in verdict
+    assert re.search(r"Worse than never answering, .*: raw:recorded/Tiny", verdict)
+    html, markdown = page.read_text("utf-8"), page.with_suffix(".md").read_text("utf-8")
+    assert "A real model on a sample" in html
+    assert "A real model on a sample" in markdown
+    assert MODEL not in html, "names are escaped"
+    value = f"{systems[f'raw_closed_book:recorded/{MODEL}']['metrics']['skill@.5']['value']:.3f}"
+    assert value.replace("-", "−") in html
+    rows = page.with_name("report.sample.metrics.csv").read_text("utf-8").splitlines()
+    assert sum("skill@.5," in row for row in rows) == len(SAMPLED)
+
+
+def test_other_cards_are_left_out(
+    report_kit: Any, run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cards = [msgspec.structs.replace(card, question="Other?") for card in run.cards[:45]]
+    report_kit.build_finished_run(tmp_path, cards, SAMPLED, controls=False)
+    main(run.results, None, run.metrics, tmp_path / "report.html", section=[tmp_path])
+    assert "not a sample of these cards" in capsys.readouterr().err
+    assert "sections" not in json.loads((tmp_path / "report.json").read_bytes())
+
+
+def test_metrics_of_other_cards_are_refused(
+    report_kit: Any, run: Any, sample: Path, tmp_path: Path
+) -> None:
+    report_kit.build_finished_run(tmp_path, run.cards[45:], SAMPLED, controls=False)
+    (tmp_path / "metrics.json").write_bytes((sample / "metrics.json").read_bytes())
+    with pytest.raises(CardSetMismatchError, match="other cards"):
+        main(run.results, None, run.metrics, tmp_path / "report.html", section=[tmp_path])
+
+
+def test_a_sample_alone_is_refused(sample: Path, tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match="all cards"):
+        main(None, None, None, tmp_path / "report.html", section=[sample])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_recorded_model_is_in_the_first_picture(open_report, page, width) -> None:  # type: ignore[no-untyped-def]
+    reader = open_report(page, viewport={"width": width, "height": 900})
+    texts = reader.page.locator(".opening").first.locator("figure text").all_text_contents()
+    names = ["raw", "raw_closed_book"]
+    assert texts.count("kg (oracle)") == 2, "once on all cards, once on the sample"
+    assert [text for text in texts if text in names] == ["raw_closed_book", "raw"]
+    assert f"{MODEL} (recorded)" in texts
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not reader.problems
