@@ -1,0 +1,294 @@
+"""Writes what the recorded models show on the sample of the default cards, as Markdown tables.
+
+    make all
+    python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
+
+Every number is copied from ``metrics.json`` or counted in the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from sklearn.metrics import roc_auc_score
+
+from eval.abstention.metrics.definitions import SKILL
+from eval.abstention.metrics.record import MetricsReport, SystemReport, read_metrics
+from eval.abstention.run_files import find_result_files
+from eval.blocks.escaped_text import render_markdown_table
+from eval.blocks.text_format import format_number, format_p_value, format_signed, to_chart_estimate
+from eval.model.providers import RECORDED
+from kg.base.files import write_text_atomic
+
+INTRODUCTION = """# What the recorded models show
+
+`make all` replays what real language models answered to a sample of its cards, 100 triplets (300
+cards), beside the systems that need no model ([how they were recorded](../how-to/models.md#record-replies)).
+This page is made by
+
+```sh
+make all
+python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
+```
+
+Intervals are 95 %. Models of 135 million and 1.5 billion parameters, quantised to four bits, show
+how the parts work together. They say nothing about larger models: measure yours with
+`make llm EPOCHE_MODEL=provider/model`.
+"""  # noqa: E501  a link
+
+CLOSED_BOOK = """## With and without evidence
+
+The same model was asked the question alone (closed book). Difference = with evidence − closed book,
+p adjusted by Holm's method.
+"""
+
+LICENCE = """## What the licence does to a model's answers
+
+`graph_rag_llm` lets a YES pass if the graph entails the claim, and a NO if it contradicts it. Any
+other YES or NO is overruled, and becomes UNKNOWN: rightly if it was not the gold answer.
+"""
+
+CONFIDENCE = """## Confidence
+
+AUROC is how well confidence ranks right answers above wrong ones (.5 is chance). The probability is
+that of the answer's tokens, the stated confidence what the model writes. A dash stands where all
+answers are right, or wrong, or have the same confidence.
+"""
+
+COSTS = """## Tokens and seconds a card
+
+Means over the cards. Prompt tokens include those that the server had kept from the prompt before.
+Seconds are those of the recording, on two cores.
+"""
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sample", type=Path, help="results/sample, as made by `make all`")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    report = read_metrics(arguments.sample / "metrics.json")
+    rows = read_rows(find_result_files([arguments.sample]))
+    systems = report.policies["licensed"].systems
+    models = [name for name in systems if f":{RECORDED}/" in name]
+    others = [name for name in systems if name not in models]
+    names = [*others, *sorted(models, key=split_name)]
+    parts = [
+        INTRODUCTION,
+        "## Answers\n",
+        render_answers({name: systems[name] for name in names}),
+        CLOSED_BOOK,
+        render_closed_book(report),
+        f"## Paired differences of {SKILL}\n",
+        render_pairs(report, models),
+        LICENCE,
+        render_licences({name: rows[name] for name in models if name.startswith("graph_rag_llm")}),
+        CONFIDENCE,
+        render_confidence({name: rows[name] for name in models}),
+        COSTS,
+        render_costs({name: rows[name] for name in models}),
+    ]
+    write_text_atomic(arguments.out, "\n".join(parts))
+    print(f"{len(models)} systems with a recorded model → {arguments.out}")
+
+
+def read_rows(paths: Iterable[Path]) -> dict[str, list[Row]]:
+    """Reads the rows of each system."""
+    rows: dict[str, list[Row]] = {}
+    for path in paths:
+        for line in path.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            rows.setdefault(row["system"], []).append(row)
+    return rows
+
+
+def split_name(system: str) -> tuple[str, str]:
+    """Splits a system's name into its model and what asks it; the model may be empty."""
+    base, _, model = system.partition(f":{RECORDED}/")
+    return model, base
+
+
+def render_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Renders a table, or says that there is nothing to show."""
+    cells = [list(row) for row in rows]
+    return (render_markdown_table(list(heads), cells) if cells else "Not recorded.") + "\n"
+
+
+def name_cells(system: str) -> list[str]:
+    """Returns the cells of a system's model and name."""
+    model, base = split_name(system)
+    return [model or "–", f"`{base}`"]
+
+
+def render_value(value: Any) -> str:
+    """Renders an estimate with its interval."""
+    shown = to_chart_estimate(value)
+    return f"{shown.text} [{shown.interval_text}]" if shown.interval_text else shown.text
+
+
+def render_answers(systems: dict[str, SystemReport]) -> str:
+    """Renders what each system answered, with its headline."""
+    return render_table(
+        ("model", "system", "YES / NO / UNKNOWN / unusable", SKILL, "all-three", "accuracy"),
+        (
+            [
+                *name_cells(name),
+                " / ".join(map(str, count_answers(system))),
+                *(
+                    render_value(system.metrics.get(metric))
+                    for metric in (SKILL, "all-three", "accuracy")
+                ),
+            ]
+            for name, system in systems.items()
+        ),
+    )
+
+
+def count_answers(system: SystemReport) -> list[int]:
+    """Counts YES, NO, UNKNOWN, and replies that are none of them."""
+    counts: Counter[str] = Counter()
+    for answers in system.table.values():
+        counts.update({answer: int(n) for answer, n in answers.items()})
+    return [
+        *(counts[answer] for answer in ("YES", "NO", "UNKNOWN")),
+        counts["INVALID"] + counts["ERROR"],
+    ]
+
+
+def render_difference(pair: Any) -> list[str]:
+    """Renders difference, interval and p of a pair."""
+    interval = f" [{format_signed(pair.low)}, {format_signed(pair.high)}]"
+    p_value = format_p_value(pair.p_holm if pair.p_holm is not None else pair.p)
+    return [
+        format_signed(pair.difference) + (interval if pair.low is not None else ""),
+        p_value or "–",
+    ]
+
+
+def render_closed_book(report: MetricsReport) -> str:
+    """Renders each system with evidence beside the same model without."""
+    return render_table(
+        ("model", "system", "metric", "with evidence", "closed book", "difference", "p"),
+        (
+            [
+                *name_cells(pair.candidate),
+                pair.metric,
+                format_number(pair.value_candidate),
+                format_number(pair.value_baseline),
+                *render_difference(pair),
+            ]
+            for pair in sorted(report.closed_book, key=lambda pair: split_name(pair.candidate))
+        ),
+    )
+
+
+def render_pairs(report: MetricsReport, models: Sequence[str]) -> str:
+    """Renders the differences between systems of one model, and from the rule-based rivals."""
+
+    def belongs(candidate: str, baseline: str) -> bool:
+        first, second = split_name(candidate)[0], split_name(baseline)[0]
+        return first == second != "" or (first == "") != (second == "")
+
+    pairs = (
+        pair
+        for pair in report.comparisons
+        if (pair.policy, pair.metric) == ("licensed", SKILL)
+        and belongs(pair.candidate, pair.baseline)
+        and {pair.candidate, pair.baseline} & set(models)
+    )
+    return render_table(
+        ("candidate", "baseline", "difference", "p"),
+        ([f"`{pair.candidate}`", f"`{pair.baseline}`", *render_difference(pair)] for pair in pairs),
+    )
+
+
+def render_licences(rows_by_system: dict[str, list[Row]]) -> str:
+    """Renders how often the licence overruled a model, and how often rightly."""
+
+    def count(rows: Sequence[Row]) -> Iterator[str]:
+        overruled = [row for row in rows if "overruled" in (row.get("note") or "")]
+        proposals = [row["note"].split("overruled ")[1].split(";")[0] for row in overruled]
+        rightly = sum(
+            proposal != row["gold"] for proposal, row in zip(proposals, overruled, strict=True)
+        )
+        answered = [row for row in rows if row["pred"] in ("YES", "NO")]
+        yield str(len(answered) + len(overruled))
+        yield f"{len(overruled)} ({rightly} rightly)"
+        yield f"{len(answered)} ({sum(row['pass'] for row in answered)} right)"
+        yield str(sum(row["pred"] == "UNKNOWN" for row in rows) - len(overruled))
+
+    return render_table(
+        ("model", "proposed YES or NO", "overruled", "passed", "proposed UNKNOWN"),
+        ([split_name(name)[0], *count(rows)] for name, rows in rows_by_system.items()),
+    )
+
+
+def render_confidence(rows_by_system: dict[str, list[Row]]) -> str:
+    """Renders mean and AUROC of the two confidences of each system."""
+
+    def summarise(pairs: Sequence[tuple[float, bool]]) -> tuple[str, str]:
+        if not pairs:
+            return "–", "–"
+        values, outcomes = zip(*pairs, strict=True)
+        # One value for all is no ranking.
+        has_ranking = len(set(outcomes)) == 2 and len(set(values)) > 1
+        auroc = format_number(float(roc_auc_score(outcomes, values))) if has_ranking else "–"
+        return format_number(fmean(values)), auroc
+
+    lines = []
+    for name, rows in rows_by_system.items():
+        usable = [row for row in rows if row["pred"] in ("YES", "NO", "UNKNOWN")]
+        measured = [
+            (row["confidence"], row["pass"]) for row in usable if row["confidence"] is not None
+        ]
+        stated = [
+            (value, row["pass"])
+            for row in usable
+            if (value := read_stated_confidence(row["raw"])) is not None
+        ]
+        accuracy = fmean(row["pass"] for row in rows)
+        lines.append(
+            [*name_cells(name), format_number(accuracy), *summarise(measured), *summarise(stated)]
+        )
+    heads = ("model", "system", "accuracy", "probability", "AUROC", "stated", "AUROC (stated)")
+    return render_table(heads, lines)
+
+
+def read_stated_confidence(raw: str) -> float | None:
+    """Reads the confidence that a reply states, if it is a number from 0 to 1."""
+    _, brace, rest = raw.partition("{")
+    try:
+        value = json.JSONDecoder().raw_decode(brace + rest)[0].get("confidence")
+    except (ValueError, AttributeError):
+        return None
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
+
+
+def render_costs(rows_by_system: dict[str, list[Row]]) -> str:
+    """Renders mean tokens and seconds of each system."""
+    lines = []
+    for name, rows in rows_by_system.items():
+        usages = [row["usage"] for row in rows if row["usage"]]
+        lines.append(
+            [
+                *name_cells(name),
+                format_number(fmean(usage["prompt_tokens"] for usage in usages), 0),
+                format_number(fmean(usage["completion_tokens"] for usage in usages), 1),
+                format_number(fmean(row["latency_s"] for row in rows), 1),
+            ]
+        )
+    heads = ("model", "system", "prompt tokens", "reply tokens", "seconds")
+    return render_table(heads, lines)
+
+
+if __name__ == "__main__":
+    main()
