@@ -42,7 +42,8 @@ def main(
     """Runs the commands of a plan with a model, and packs its replies into a file.
 
     The file is replayed by the model recorded/NAME, with no model installed. A recording that was
-    interrupted resumes with the same command. Recording a plan again asks only what is new.
+    interrupted resumes with the same command. What the folder has recorded of the model, by this or
+    another plan, is not asked again.
     """
     from eval.model.local_server import (
         ServerSettings,
@@ -55,6 +56,7 @@ def main(
     from eval.model.recorded_replies import (
         RECORD_FILE_VARIABLE,
         SUFFIX,
+        find_recordings,
         load_recording,
         pack_recording,
         start_recording,
@@ -69,9 +71,13 @@ def main(
     packed = out / f"{settings.model}.{plan.stem}{SUFFIX}"
     cache_file = out / f"{settings.model}.{plan.stem}.sqlite"
     out.mkdir(parents=True, exist_ok=True)
-    earlier = load_recording(packed) if packed.exists() else None
-    if earlier is not None and earlier.header.weights_sha256 != digest:
-        earlier = None
+    # Plans of one model may ask the same, and a server need not be asked twice.
+    recordings = [load_recording(path) for path in find_recordings(out)]
+    earlier = [
+        recording
+        for recording in recordings
+        if (recording.header.model, recording.header.weights_sha256) == (settings.model, digest)
+    ]
     start_recording(cache_file, earlier)
     with serve_model(settings) as address, tempfile.TemporaryDirectory() as folder:
         variables = {

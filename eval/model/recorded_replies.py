@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import lzma
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -118,11 +118,11 @@ class ReplayedCache:
         Raises:
             ModelAccessError: the request was not recorded.
         """
-        for recording in self._recordings:
-            raw = recording.replies.get(key)
-            if raw is not None:
-                recording.hits.add(key)
-                return msgspec.json.decode(raw, type=ReceivedReply)
+        found = [recording for recording in self._recordings if key in recording.replies]
+        for recording in found:
+            recording.hits.add(key)
+        if found:
+            return msgspec.json.decode(found[0].replies[key], type=ReceivedReply)
         raise ModelAccessError(
             "this request was not recorded",
             where=f"{RECORDED}/{self._model}",
@@ -241,15 +241,16 @@ def load_recording(path: Path) -> Recording:
     return Recording(path, header, replies)
 
 
-def start_recording(cache_file: Path, earlier: Recording | None) -> None:
+def start_recording(cache_file: Path, earlier: Sequence[Recording]) -> None:
     """Prepares the cache file of a recording.
 
-    Replies that are in it already stay, so that an interrupted recording resumes, and so do those
-    of an earlier recording of the same model. Which of them are used is found out anew.
+    Replies that are in it already stay, so that an interrupted recording resumes, and those of
+    earlier recordings of the same model are added. Which of them are used is found out anew.
     """
     cache = RecordingCache(cache_file)
-    for key, raw in () if earlier is None else earlier.replies.items():
-        cache.store_reply(key, msgspec.json.decode(raw, type=ReceivedReply))
+    for recording in earlier:
+        for key, raw in recording.replies.items():
+            cache.store_reply(key, msgspec.json.decode(raw, type=ReceivedReply))
     cache.close()
     database = sqlite3.connect(cache_file, isolation_level=None)
     for table in ("used", "sampling"):

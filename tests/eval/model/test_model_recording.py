@@ -16,6 +16,7 @@ from eval.model.providers import RECORDED
 from eval.model.recorded_replies import (
     RECORDINGS_VARIABLE,
     SHIPPED,
+    ReplayedCache,
     find_recordings,
     load_recording,
 )
@@ -139,6 +140,18 @@ def test_a_recording_resumes_and_is_made_again_with_the_same_bytes(
     assert n_replies == len(replies) < len(load_recording(earlier).replies)
     assert replies.items() <= load_recording(earlier).replies.items()
     assert load_recording(path).replies.keys() == replies.keys()
+    # Another plan of the same folder asks the same: it has the replies, too, and both are hit.
+    plan.rename(plan.with_name("more.txt"))
+    code, output = record(gguf, plan.with_name("more.txt"), again)
+    assert code == 0, output
+    assert f"{n_replies} from the cache" in output
+    both = [load_recording(file) for file in find_recordings(again)]
+    assert [file.path.name for file in both] == ["tiny.cards.jsonl.xz", "tiny.more.jsonl.xz"]
+    assert both[0].replies == both[1].replies == replies
+    cache = ReplayedCache(MODEL, again)
+    for key in replies:
+        cache.get(key)
+    assert [recording.hits for recording in both] == [set(replies)] * 2
 
 
 def test_a_damaged_recording_is_an_error(
