@@ -53,7 +53,7 @@ REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$
 results_of   = $(1)$(if $(filter $(1),$(LLM_SYSTEMS)),$(run_slug))_results.jsonl
 # Models whose replies to a sample of the default cards were recorded (docs/how-to/models.md); other cards have none.
 is_default   = $(if $(KG)$(SHAPES)$(PRED)$(filter-out rivers,$(DOMAIN))$(filter-out 200,$(NUM))$(filter-out 50,$(NUM_FAITHFUL))$(filter-out 12345,$(SEED)),,yes)
-recordings   = $(patsubst eval/model/recordings/%.cards.jsonl.xz,%,$(wildcard eval/model/recordings/*.cards.jsonl.xz))
+recorded     = $(patsubst eval/model/recordings/%.$(1).jsonl.xz,%,$(wildcard eval/model/recordings/*.$(1).jsonl.xz))
 sample       = $(OUT)/sample
 checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
@@ -189,7 +189,7 @@ eval_sample = @$(EPOCHE) eval --cards '$(sample)/cards.jsonl' --system $(1) --se
 define ask_sample
 @$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 100 --out '$(sample)/cards.jsonl'
 $(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
-$(foreach model,$(recordings),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
+$(foreach model,$(call recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
 @$(EPOCHE) metrics --cards '$(sample)/cards.jsonl' --skip-other-cards --results '$(sample)'/*_results.jsonl --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
 endef
 
@@ -211,6 +211,14 @@ $(foreach system,$(REWORDED),@$(call eval_reworded,$(system))$(newline))
 @$(EPOCHE) compare $(checked) $(foreach system,$(REWORDED),'$(OUT)/$(call results_of,$(system))' '$(paraphrases)/$(call results_of,$(system))') --paraphrases '$(paraphrases)/cards.jsonl' --seed $(SEED) --out '$(OUT)/paraphrase_comparison.json'
 endef
 
+# Recorded models on a graph that lacks facts, and with an announced penalty.
+define degrade_sample
+@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 34 --out '$(sample)/small_cards.jsonl'
+$(foreach model,$(call recorded,degradation),@$(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(model) --drop .2,.4 --replace '' --seed $(SEED) --out '$(sample)/degraded/$(model)'
+@$(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty 0,.5,.9 --model recorded/$(model) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(model)/rag_llm_results.jsonl'
+@$(EPOCHE) metrics '$(sample)/penalties/$(model)/rag_llm_results.jsonl' --seed $(SEED) --out '$(sample)/penalties/$(model)/metrics.json'$(newline))
+endef
+
 # The formats are a family of their own: eight that are much alike would cost the other pairs their adjusted p.
 compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight formats, and questions in other words; curves of systems whose graph gets worse
 	@$(EPOCHE) compare $(checked) $$(ls $(OUT)/*_results.jsonl | grep -v /formats_ | tr '\n' ' ') --seed $(SEED) --out '$(OUT)/comparison.json'
@@ -219,6 +227,7 @@ compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight form
 	$(if $(REWORDED),$(compare_reworded))
 	@echo "-- on a graph that lacks facts, or has wrong ones --"
 	@$(EPOCHE) degrade --cards '$(card_set)' $(source_flags) $(addprefix --system ,$(DEGRADED)) --seed $(SEED) --out '$(degradation)'
+	$(if $(and $(is_default),$(call recorded,degradation)),$(degrade_sample))
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
 	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED) --fail

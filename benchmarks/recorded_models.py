@@ -1,6 +1,6 @@
 """Writes what the recorded models show on the sample of the default cards, as Markdown tables.
 
-    make all
+    make all compare
     python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
 
 Every number is copied from ``metrics.json`` or counted in the rows.
@@ -18,8 +18,10 @@ from typing import Any
 
 from sklearn.metrics import roc_auc_score
 
+from eval.abstention.degradation.curves import CURVE_METRICS, DATA_NAME, read_degradation
 from eval.abstention.metrics.definitions import SKILL
 from eval.abstention.metrics.record import MetricsReport, SystemReport, read_metrics
+from eval.abstention.result import PENALTY_MARK
 from eval.abstention.run_files import find_result_files
 from eval.blocks.escaped_text import render_markdown_table
 from eval.blocks.text_format import format_number, format_p_value, format_signed, to_chart_estimate
@@ -33,7 +35,7 @@ cards), beside the systems that need no model ([how they were recorded](../how-t
 This page is made by
 
 ```sh
-make all
+make all compare
 python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
 ```
 
@@ -59,6 +61,19 @@ CONFIDENCE = """## Confidence
 AUROC is how well confidence ranks right answers above wrong ones (.5 is chance). The probability is
 that of the answer's tokens, the stated confidence what the model writes. A dash stands where all
 answers are right, or wrong, or have the same confidence.
+"""
+
+DEGRADATION = """## On a graph that lacks facts
+
+34 of the triplets (102 cards), asked again after a share of the graph's facts was dropped. Gold is
+what the whole graph says. A system that knows when not to answer keeps FAR-NE and false denials
+low, and loses LA.
+"""
+
+PENALTIES = """## With an announced penalty
+
+The same 102 cards. The model is told that a wrong answer costs t/(1−t) points. A system that knows
+what it knows answers less as t grows, and is right more often when it answers.
 """
 
 COSTS = """## Tokens and seconds a card
@@ -94,6 +109,10 @@ def main() -> None:
         render_licences({name: rows[name] for name in models if name.startswith("graph_rag_llm")}),
         CONFIDENCE,
         render_confidence({name: rows[name] for name in models}),
+        DEGRADATION,
+        render_degradation(sorted(arguments.sample.glob(f"degraded/*/{DATA_NAME}"))),
+        PENALTIES,
+        render_penalties(sorted(arguments.sample.glob("penalties/*/metrics.json"))),
         COSTS,
         render_costs({name: rows[name] for name in models}),
     ]
@@ -271,6 +290,38 @@ def read_stated_confidence(raw: str) -> float | None:
     except (ValueError, AttributeError):
         return None
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
+
+
+def render_degradation(paths: Iterable[Path]) -> str:
+    """Renders the curves of each model: a line for each system and share."""
+    lines = []
+    for path in paths:
+        degradation = read_degradation(path.parent / DATA_NAME)
+        for system in degradation.systems:
+            for point in degradation.select_curve("dropped"):
+                values = (render_value(point.estimates[system][key]) for key in CURVE_METRICS)
+                lines.append([*name_cells(system), f"{point.dropped:.0%}", *values])
+    return render_table(("model", "system", "dropped", *CURVE_METRICS), lines)
+
+
+def render_penalties(paths: Iterable[Path]) -> str:
+    """Renders what each model answers at each penalty, and the skill with that penalty."""
+    lines = []
+    for path in paths:
+        systems = read_metrics(path).policies["licensed"].systems
+        for name, system in sorted(systems.items(), key=lambda item: get_penalty(item[0])):
+            base, _, text = name.rpartition(PENALTY_MARK)
+            metrics = ("coverage", "answer_accuracy", f"skill@{text}")
+            values = (render_value(system.metrics.get(metric)) for metric in metrics)
+            lines.append([*name_cells(base), text, *values])
+    heads = ("model", "system", "t", "answered", "right answers", "skill@t")
+    return render_table(heads, lines)
+
+
+def get_penalty(system: str) -> tuple[str, float]:
+    """Returns a system's name without its penalty, and the penalty."""
+    base, _, text = system.rpartition(PENALTY_MARK)
+    return base, float(text)
 
 
 def render_costs(rows_by_system: dict[str, list[Row]]) -> str:
