@@ -1,4 +1,8 @@
-"""Drops keywords that are parts of sentences instead of names: "generate links", "bugs fixed"."""
+"""Drops keywords that are not names of things.
+
+They are parts of sentences ("generate links", "bugs fixed") and headings that give a text its form
+("Requirements", "Parameters").
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,10 @@ MIN_CAPITAL_SHARE = Fraction(1, 2)
 FILE_OF_LANGUAGE = {"cs": "cz", "nb": "no", "nn": "no"}
 """YAKE's names of lists of stop words that are not the codes of their languages."""
 
+MIN_SHARED_HEADINGS = 3
+"""Number of sections with the same heading, from which it says nothing about their subject."""
+
+_HEADING_NUMBER = re.compile(r"^(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)")
 _ALLOWED_INSIDE = frozenset({"of", "and", "for", "de", "du", "des", "la", "le", "del", "di", "da"})
 """Function words that occur in names: "order of magnitude", "read and write", "mot de passe"."""
 # A capitalised word after a word in small letters, which therefore does not begin a sentence.
@@ -32,6 +40,8 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     """Returns the keywords of each chunk without those that no rule allows to be names.
 
     * In every language: no function word inside, except a few such as "of".
+    * In every language: no keyword that a chunk has only in its heading, if three or more sections
+      have the same heading, apart from its number.
     * In English: the last word is a noun, and a first word that is used as a verb is a noun too. A
       word is one if the text uses it so ("*the* page *is*") in a twentieth of its occurrences, or
       writes it with a capital inside sentences. Rare words are not judged. A phrase that is once
@@ -46,10 +56,15 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     phrases = {normalise_phrase(keyword) for row in rows for keyword in row.keywords}
     usage = FormUsage(english, words | phrases)
     names = _find_proper_names(english)
+    shared_headings = _find_shared_headings(chunks)
     kept_rows = []
     for chunk, row in zip(chunks, rows, strict=True):
         language = str(chunk.metadata.get("language", "en"))[:2]
-        kept = tuple(k for k in row.keywords if _is_name(k, language, usage, names))
+        keywords = row.keywords
+        if _get_heading(chunk) in shared_headings:
+            body = chunk.text.removeprefix(str(chunk.metadata["section"])).casefold()
+            keywords = tuple(k for k in keywords if k.casefold() in body)
+        kept = tuple(k for k in keywords if _is_name(k, language, usage, names))
         kept_rows.append(msgspec.structs.replace(row, keywords=kept))
     return kept_rows
 
@@ -67,6 +82,17 @@ def _is_name(keyword: str, language: str, usage: FormUsage, names: Collection[st
         return word in names or not word.isalpha() or not usage.is_rarely_name(word)
 
     return is_noun(last) and (not usage.is_verb(first) or is_noun(first))
+
+
+def _find_shared_headings(chunks: Sequence[Chunk]) -> set[str]:
+    sections = {(_get_heading(chunk), str(chunk.metadata.get("section_id"))) for chunk in chunks}
+    counts = Counter(heading for heading, _ in sections if heading)
+    return {heading for heading, count in counts.items() if count >= MIN_SHARED_HEADINGS}
+
+
+def _get_heading(chunk: Chunk) -> str:
+    """Returns the heading of a chunk's section without its number, in small letters."""
+    return _HEADING_NUMBER.sub("", str(chunk.metadata.get("section", ""))).casefold()
 
 
 def _find_proper_names(chunks: Sequence[Chunk]) -> set[str]:

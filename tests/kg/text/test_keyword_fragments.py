@@ -70,3 +70,26 @@ def test_other_languages_have_only_their_function_words() -> None:
     assert drop_from(text, "Antwort die den Request", "Request erhalten", language="de") == [
         "Request erhalten"
     ]
+
+
+@pytest.mark.parametrize("numbers", [("3.1. ", "4.2. ", "A.1 "), ("", "", "")])
+@pytest.mark.parametrize("n_sections", [2, 3])
+def test_headings_that_sections_share_are_no_keywords(
+    numbers: tuple[str, ...], n_sections: int
+) -> None:
+    chunks = [
+        Chunk(
+            f"a#{n}",
+            f"{number}Specific Options\n\nThe /home directory.{' Some options.' if n == 0 else ''}",
+            {"section": f"{number}Specific Options", "section_id": f"a#{n}", "language": "de"},
+        )
+        for n, number in enumerate(numbers[:n_sections])
+    ]
+    # A second chunk of one section is no further section.
+    chunks.append(Chunk("a#1/2", "More.", chunks[1].metadata))
+    rows = [ChunkKeywords(chunk.id, ("Specific Options", "Options")) for chunk in chunks]
+    kept = [list(row.keywords) for row in drop_fragments(chunks, rows)]
+    if n_sections == 2:
+        assert kept == [["Specific Options", "Options"]] * 3
+    else:
+        assert kept == [["Options"], [], [], []]
