@@ -29,6 +29,11 @@ FILE_OF_LANGUAGE = {"cs": "cz", "nb": "no", "nn": "no"}
 MIN_SHARED_HEADINGS = 3
 """Number of sections with the same heading, from which it says nothing about their subject."""
 
+_PARTS_OF_DOCUMENTS = frozenset({"section", "chapter", "appendix", "figure", "table", "page"})
+_REFERENCE = re.compile(
+    rf"\b(?i:({'|'.join(sorted(_PARTS_OF_DOCUMENTS))})s?)\b(\s+(?:\d+|[A-Z])(?:\.\d+)*\b)?"
+)
+"""A word for a part of a document, and the number that follows it, if one does."""
 _HEADING_NUMBER = re.compile(r"^(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)")
 _ALLOWED_INSIDE = frozenset({"of", "and", "for", "de", "du", "des", "la", "le", "del", "di", "da"})
 """Function words that occur in names: "order of magnitude", "read and write", "mot de passe"."""
@@ -42,6 +47,7 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     * In every language: no function word inside, except a few such as "of".
     * In every language: no keyword that a chunk has only in its heading, if three or more sections
       have the same heading, apart from its number.
+    * In English: no word for a part of a document ("section"), if a number follows it mostly.
     * In English: the last word is a noun, and a first word that is used as a verb is a noun too. A
       word is one if the text uses it so ("*the* page *is*") in a twentieth of its occurrences, or
       writes it with a capital inside sentences. Rare words are not judged. A phrase that is once
@@ -57,6 +63,7 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     usage = FormUsage(english, words | phrases)
     names = _find_proper_names(english)
     shared_headings = _find_shared_headings(chunks)
+    references = _find_references(english)
     kept_rows = []
     for chunk, row in zip(chunks, rows, strict=True):
         language = str(chunk.metadata.get("language", "en"))[:2]
@@ -64,6 +71,8 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
         if _get_heading(chunk) in shared_headings:
             body = chunk.text.removeprefix(str(chunk.metadata["section"])).casefold()
             keywords = tuple(k for k in keywords if k.casefold() in body)
+        if language == "en":
+            keywords = tuple(k for k in keywords if normalise_phrase(k) not in references)
         kept = tuple(k for k in keywords if _is_name(k, language, usage, names))
         kept_rows.append(msgspec.structs.replace(row, keywords=kept))
     return kept_rows
@@ -82,6 +91,18 @@ def _is_name(keyword: str, language: str, usage: FormUsage, names: Collection[st
         return word in names or not word.isalpha() or not usage.is_rarely_name(word)
 
     return is_noun(last) and (not usage.is_verb(first) or is_noun(first))
+
+
+def _find_references(chunks: Sequence[Chunk]) -> set[str]:
+    """Returns the words for parts of documents that a number follows in most places."""
+    counts: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    for chunk in chunks:
+        for match in _REFERENCE.finditer(chunk.text):
+            word = match[1].casefold()
+            totals[word] += 1
+            counts[word] += match[2] is not None
+    return {normalise_phrase(word) for word, count in counts.items() if 2 * count > totals[word]}
 
 
 def _find_shared_headings(chunks: Sequence[Chunk]) -> set[str]:

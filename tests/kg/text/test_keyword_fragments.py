@@ -93,3 +93,10 @@ def test_headings_that_sections_share_are_no_keywords(
         assert kept == [["Specific Options", "Options"]] * 3
     else:
         assert kept == [["Options"], [], [], []]
+
+
+def test_words_for_parts_of_a_document_are_no_keywords_where_numbers_follow() -> None:
+    text = "See Section 4.2 and section 7. Tables have pages. The table is large. Table 3."
+    assert drop_from(text, "Section", "sections", "table") == ["table"]
+    assert drop_from(text, "Section", "table", language="de") == ["Section", "table"]
+    assert drop_from("The section is short. See section 3.", "section") == ["section"]
