@@ -52,8 +52,8 @@ paraphrases  = $(OUT)/paraphrases
 REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$(DEGRADED) rag_dense)))
 results_of   = $(1)$(if $(filter $(1),$(LLM_SYSTEMS)),$(run_slug))_results.jsonl
 # Models whose replies to a sample of the default cards were recorded (docs/how-to/models.md); other cards have none.
-is_default   = $(if $(KG)$(SHAPES)$(PRED)$(filter-out rivers,$(DOMAIN))$(filter-out 200,$(NUM))$(filter-out 50,$(NUM_FAITHFUL))$(filter-out 12345,$(SEED)),,yes)
-recorded     = $(patsubst eval/model/recordings/%.$(1).jsonl.xz,%,$(wildcard eval/model/recordings/*.$(1).jsonl.xz))
+is_default   = $(if $(filter-out file,$(origin SYSTEMS))$(KG)$(SHAPES)$(PRED)$(filter-out rivers,$(DOMAIN))$(filter-out 200,$(NUM))$(filter-out 50,$(NUM_FAITHFUL))$(filter-out 12345,$(SEED)),,yes)
+list_recorded = $(patsubst eval/model/recordings/%.$(1).jsonl.xz,%,$(wildcard eval/model/recordings/*.$(1).jsonl.xz))
 sample       = $(OUT)/sample
 checked      = --cards '$(card_set)' --skip-other-cards --results
 scored       = $(checked) $$(ls $(OUT)/*_results.jsonl | tr '\n' ' ')
@@ -185,16 +185,17 @@ define newline
 endef
 
 # Recorded models beside the offline systems, on the cards that the models were asked.
-eval_sample = @$(EPOCHE) eval --cards '$(sample)/cards.jsonl' --system $(1) --seed $(SEED) --if-stale set-aside $(if $(2),--model recorded/$(2)) --out '$(sample)/$(1)$(if $(2),@$(2))_results.jsonl'
+eval_sample = @EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/cards.jsonl' --system $(1) --seed $(SEED) --if-stale set-aside $(if $(2),--model recorded/$(2)) --out '$(sample)/$(1)$(if $(2),@$(2))_results.jsonl'
 define ask_sample
 @$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 100 --out '$(sample)/cards.jsonl'
+@rm -f '$(sample)'/*_results.jsonl '$(sample)'/*_results.manifest.json
 $(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
-$(foreach model,$(call recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
-@$(EPOCHE) metrics --cards '$(sample)/cards.jsonl' --skip-other-cards --results '$(sample)'/*_results.jsonl --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
+$(foreach model,$(call list_recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
+@$(EPOCHE) metrics '$(sample)'/*_results.jsonl --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
 endef
 
 sample: card-set ## Recorded models on a sample of the default cards
-	$(if $(and $(is_default),$(filter file,$(origin SYSTEMS))),$(ask_sample),@echo "no recorded model: replies are recorded for the default cards only; make llm asks a model (docs/how-to/models.md)")
+	$(if $(is_default),$(ask_sample),@echo "no recorded model: replies are recorded for the default cards and systems only; make llm asks a model (docs/how-to/models.md)")
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
 	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
@@ -214,8 +215,8 @@ endef
 # Recorded models on a graph that lacks facts, and with an announced penalty.
 define degrade_sample
 @$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 34 --out '$(sample)/small_cards.jsonl'
-$(foreach model,$(call recorded,degradation),@$(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(model) --drop .2,.4 --replace '' --seed $(SEED) --out '$(sample)/degraded/$(model)'
-@$(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty 0,.5,.9 --model recorded/$(model) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(model)/rag_llm_results.jsonl'
+$(foreach model,$(call list_recorded,degradation),@EPOCHE_RECORDINGS= $(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(model) --drop .2,.4 --replace '' --seed $(SEED) --out '$(sample)/degraded/$(model)'
+@EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty 0,.5,.9 --model recorded/$(model) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(model)/rag_llm_results.jsonl'
 @$(EPOCHE) metrics '$(sample)/penalties/$(model)/rag_llm_results.jsonl' --seed $(SEED) --out '$(sample)/penalties/$(model)/metrics.json'$(newline))
 endef
 
@@ -227,7 +228,7 @@ compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight form
 	$(if $(REWORDED),$(compare_reworded))
 	@echo "-- on a graph that lacks facts, or has wrong ones --"
 	@$(EPOCHE) degrade --cards '$(card_set)' $(source_flags) $(addprefix --system ,$(DEGRADED)) --seed $(SEED) --out '$(degradation)'
-	$(if $(and $(is_default),$(call recorded,degradation)),$(degrade_sample))
+	$(if $(and $(is_default),$(call list_recorded,degradation)),$(degrade_sample))
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
 	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED) --fail

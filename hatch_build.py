@@ -53,7 +53,8 @@ def rewrite_source(source: str, where: str = "<source>") -> str:
 def copy_rewritten(source: Path, target: Path) -> None:
     """Copies the files of a folder, with Python source and TOML files rewritten."""
     for path in sorted(source.rglob("*")):
-        if path.is_dir() or "__pycache__" in path.parts or path.suffix == ".pyc":
+        is_temporary = path.suffix == ".pyc" or ".sqlite" in path.suffix
+        if path.is_dir() or "__pycache__" in path.parts or is_temporary:
             continue
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,8 @@
     epoche retrieval eval --run run --questions labelled.jsonl --retriever ensemble --out eval
 
 The gold of a question is the chunk of its file that has most of its quote, counted in runs of three
-words, since a chunk has lost the markup between words. Quotes of which no chunk has half are
-listed, and left out.
+words, since a chunk has lost the markup between words. A quote is left out, and listed, if no chunk
+has half of it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     for row in rows:
         quoted = list_word_runs(row["quote"])
         shares = {
-            id_: len(quoted & runs) / len(quoted)
+            id_: len(quoted & runs) / max(1, len(quoted))
             for id_, runs in runs_by_file.get(row["file"], {}).items()
         }
         best = max(shares, key=lambda id_: shares[id_], default=None)

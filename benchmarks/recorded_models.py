@@ -3,7 +3,7 @@
     make all compare
     python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
 
-Every number is copied from ``metrics.json`` or counted in the rows.
+The numbers in tables are copied from ``metrics.json``, or counted in the rows.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from kg.base.files import write_text_atomic
 
 INTRODUCTION = """# What the recorded models show
 
-`make all` replays what real language models answered to a sample of its cards, 100 triplets (300
-cards), beside the systems that need no model ([how they were recorded](../how-to/models.md#record-replies)).
+`make all` replays what real language models answered to a sample of its cards ({n_cards}), beside the systems that need no model ([how they were recorded](../how-to/models.md#record-replies)).
 This page is made by
 
 ```sh
@@ -39,7 +38,7 @@ make all compare
 python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
 ```
 
-Intervals are 95 %. Models of 135 million and 1.5 billion parameters, quantised to four bits, show
+Intervals are {confidence:g} %. Models of 135 million and 1.5 billion parameters, quantised to four bits, show
 how the parts work together. They say nothing about larger models: measure yours with
 `make llm EPOCHE_MODEL=provider/model`.
 """  # noqa: E501  a link
@@ -65,21 +64,21 @@ answers are right, or wrong, or have the same confidence.
 
 DEGRADATION = """## On a graph that lacks facts
 
-34 of the triplets (102 cards), asked again after a share of the graph's facts was dropped. Gold is
+A third of the triplets, asked again after a share of the graph's facts was dropped. Gold is
 what the whole graph says. A system that knows when not to answer keeps FAR-NE and false denials
 low, and loses LA.
 """
 
 PENALTIES = """## With an announced penalty
 
-The same 102 cards. The model is told that a wrong answer costs t/(1−t) points. A system that knows
+The same cards. The model is told that a wrong answer costs t/(1−t) points. A system that knows
 what it knows answers less as t grows, and is right more often when it answers.
 """
 
 COSTS = """## Tokens and seconds a card
 
 Means over the cards. Prompt tokens include those that the server had kept from the prompt before.
-Seconds are those of the recording, on two cores.
+Seconds are those of the recording, on two cores that had little else to do.
 """
 
 Row = dict[str, Any]
@@ -98,7 +97,7 @@ def main() -> None:
     others = [name for name in systems if name not in models]
     names = [*others, *sorted(models, key=split_name)]
     parts = [
-        INTRODUCTION,
+        INTRODUCTION.format(n_cards=report.n_cards, confidence=report.confidence * 100),
         "## Answers\n",
         render_answers({name: systems[name] for name in names}),
         CLOSED_BOOK,

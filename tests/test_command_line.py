@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from stage_calls import (
 
 import kg
 from epoche.cli import app
+from eval.commands.record import read_plan
+from eval.model.recorded_replies import SHIPPED, find_recordings
 
 SCRIPTS = {
     "cards": "cards/make_context_cards.py",
@@ -94,7 +97,7 @@ PUBLISHED_FLAGS = {
 
 MAKE_GOALS = (
     *("cards", "near-miss", "eval-kg", "eval-graph-rag", "eval-rag", "eval-controls"),
-    *("metrics", "report", "compare", "audit", "inspect"),
+    *("sample", "metrics", "report", "compare", "audit", "inspect"),
 )
 
 
@@ -173,22 +176,24 @@ def list_recipe_commands(goal: str, *variables: str) -> list[list[str]]:
     ).stdout
     lines = [line for line in listing.splitlines() if "-m epoche" in line]
     # Flags that depend on existing files can only be expanded by a shell, so they are dropped, and
-    # so are the first three words, `python -m epoche`.
-    return [shlex.split(re.sub(r"\$\(for .*?done\)", "", line))[3:] for line in lines]
+    # so is what stands before the command, `… python -m epoche`.
+    lines = [re.sub(r"\$\(for .*?done\)", "", line).partition(" -m epoche ")[2] for line in lines]
+    return [shlex.split(line) for line in lines]
 
 
 @pytest.mark.parametrize("goal", MAKE_GOALS)
 @pytest.mark.parametrize(
     "variables",
     [
+        (),
         ("NUM=7",),
         ("KG=my graph.ttl", "SHAPES=s.ttl", "PRED=http://x#mouth", "PRED_LABEL=mouth", "NUM=7"),
     ],
-    ids=["domain", "own graph"],
+    ids=["default", "domain", "own graph"],
 )
 def test_make_uses_flags_that_exist(goal: str, variables: tuple[str, ...]) -> None:
     lines = list_recipe_commands(goal, *variables, "OUT=o")
-    assert lines
+    assert lines or goal == "sample"
     for words in lines:
         command = get_command_group()
         while hasattr(command, "commands"):
@@ -199,6 +204,45 @@ def test_make_uses_flags_that_exist(goal: str, variables: tuple[str, ...]) -> No
         if len(variables) > 1 and "--kg" in used_flags:
             assert "my graph.ttl" in words
             assert "s.ttl" in words
+
+
+# What a plan of a recording and the Makefile may set differently: it has no effect on requests.
+FLAGS_OF_RUNS = {
+    *("--out", "--cards", "--seed", "--if-stale", "--model", "--concurrency", "--timeout"),
+}
+
+
+def list_request_flags(words: Sequence[str]) -> tuple[str, ...]:
+    """Lists the parts of a command that affect what a model is asked, sorted."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--"):
+            parts.append([])
+        parts[-1].append(word)
+    command = [word for word in parts[0] if "/" not in word]
+    kept = sorted(" ".join(part) for part in parts[1:] if part[0] not in FLAGS_OF_RUNS)
+    return (*command, *kept)
+
+
+@pytest.mark.checkout
+@pytest.mark.parametrize(
+    "plan", sorted({path.name.rsplit(".", 3)[1] for path in find_recordings(SHIPPED)})
+)
+def test_make_asks_what_was_recorded(plan: str) -> None:
+    """A recording is stale if make draws other cards or asks with other settings than its plan."""
+    asked = {
+        list_request_flags(words)
+        for goal in ("all", "compare")
+        for words in list_recipe_commands(goal)
+    }
+    for command in read_plan(SHIPPED / f"{plan}.txt"):
+        assert list_request_flags(shlex.split(command)) in asked, command
+
+
+def test_make_replays_only_the_default_cards_and_systems() -> None:
+    for variable in ("SEED=3", "NUM=7", "DOMAIN=mayors", "SYSTEMS=kg", "KG=a.ttl"):
+        lines = list_recipe_commands("all", variable)
+        assert not [words for words in lines if "recorded/" in " ".join(words)]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eval.commands.serve_model import ContextTokens, Threads, run_command
-from kg.base.console import print_text, run_script
-from kg.base.errors import MissingFileError, RecordError
+from kg.base.console import print_text, print_warning, run_script
+from kg.base.errors import MissingFileError, RecordError, WriteError
 
 if TYPE_CHECKING:
-    from eval.model.recorded_replies import RecordingHeader
+    from eval.model.recorded_replies import Recording, RecordingHeader
+
+_README = "README.md"
+_README_TITLE = "# Recorded replies of real models"
 
 
 def main(
@@ -56,8 +59,6 @@ def main(
     from eval.model.recorded_replies import (
         RECORD_FILE_VARIABLE,
         SUFFIX,
-        find_recordings,
-        load_recording,
         pack_recording,
         start_recording,
     )
@@ -71,18 +72,20 @@ def main(
     packed = out / f"{settings.model}.{plan.stem}{SUFFIX}"
     cache_file = out / f"{settings.model}.{plan.stem}.sqlite"
     out.mkdir(parents=True, exist_ok=True)
+    _refuse_foreign_readme(out)
+    server = describe_server()
     # Plans of one model may ask the same, and a server need not be asked twice.
-    recordings = [load_recording(path) for path in find_recordings(out)]
     earlier = [
         recording
-        for recording in recordings
-        if (recording.header.model, recording.header.weights_sha256) == (settings.model, digest)
+        for recording in _load_readable_recordings(out)
+        if (recording.header.model, recording.header.weights_sha256, recording.header.server)
+        == (settings.model, digest, server)
     ]
-    start_recording(cache_file, earlier)
-    with serve_model(settings) as address, tempfile.TemporaryDirectory() as folder:
+    start_recording(cache_file, earlier, f"{digest} {server}")
+    with serve_model(settings) as running, tempfile.TemporaryDirectory() as folder:
         variables = {
             "EPOCHE_MODEL": model,
-            RECORD_URL_VARIABLE: address,
+            RECORD_URL_VARIABLE: running.address,
             RECORD_FILE_VARIABLE: str(cache_file.resolve()),
         }
         for command in commands:
@@ -97,7 +100,7 @@ def main(
         packed,
         model=settings.model,
         weights_sha256=digest,
-        server=describe_server(),
+        server=server,
         plan=commands,
     )
     write_readme(out)
@@ -111,12 +114,21 @@ def read_plan(path: Path) -> list[str]:
 
     Raises:
         MissingFileError: the file cannot be read.
-        RecordError: it has no commands.
+        RecordError: it has no commands, or a quotation mark is not closed.
     """
     try:
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise MissingFileError(f"the plan cannot be read: {error}", where=str(path)) from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            shlex.split(line, comments=True)
+        except ValueError as error:
+            raise RecordError(
+                f"the command cannot be read: {error}",
+                where=f"{path}:{number}",
+                hint="Close every quotation mark.",
+            ) from error
     commands = [line for line in lines if line and not line.startswith("#")]
     if not commands:
         raise RecordError(
@@ -136,19 +148,43 @@ def fill_command(command: str, model: str, folder: Path) -> list[str]:
 
 def write_readme(folder: Path) -> None:
     """Writes what a folder's recordings are, from their headers."""
-    from eval.model.recorded_replies import find_recordings, load_recording
+    from eval.model.recorded_replies import load_recording
     from kg.base.files import write_text_atomic
 
     load_recording.cache_clear()  # one of them was just written
     parts = [
-        "# Recorded replies of real models\n\n"
+        f"{_README_TITLE}\n\n"
         "Made by `epoche record`, replayed by the model `recorded/NAME` "
         "(docs/how-to/models.md). Do not edit.\n"
     ]
     parts += [
-        _describe_recording(path, load_recording(path).header) for path in find_recordings(folder)
+        _describe_recording(recording.path, recording.header)
+        for recording in _load_readable_recordings(folder)
     ]
-    write_text_atomic(folder / "README.md", "\n".join(parts))
+    write_text_atomic(folder / _README, "\n".join(parts))
+
+
+def _load_readable_recordings(folder: Path) -> list[Recording]:
+    from eval.model.recorded_replies import find_recordings, load_recording
+
+    recordings = []
+    for path in find_recordings(folder):
+        try:
+            recordings.append(load_recording(path))
+        except RecordError as error:
+            print_warning(error.format_line())
+    return recordings
+
+
+def _refuse_foreign_readme(folder: Path) -> None:
+    """Checks that the README that describes the recordings would not overwrite another one."""
+    readme = folder / _README
+    if readme.exists() and not readme.read_bytes().startswith(_README_TITLE.encode()):
+        raise WriteError(
+            "the folder has a README.md that epoche record did not write",
+            where=str(readme),
+            hint="Choose another --out: recordings have a folder of their own.",
+        )
 
 
 def _describe_recording(path: Path, header: RecordingHeader) -> str:

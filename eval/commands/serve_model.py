@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from typing import Annotated
 
@@ -75,19 +74,19 @@ def main(
     )
     code = 0
     try:
-        with serve_model(settings) as address:
+        with serve_model(settings) as server:
             model = f"llamacpp/{settings.model}"
             print_text(
-                f"serving {settings.model} at {address} ({describe_server()}, "
+                f"serving {settings.model} at {server.address} ({describe_server()}, "
                 f"{settings.threads} threads, {parallel} at once)"
             )
             if command:
-                code = run_command(command, {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": address})
+                variables = {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": server.address}
+                code = run_command(command, variables)
             else:
-                print_text(f"export EPOCHE_MODEL={model} LLAMACPP_BASE_URL={address}")
+                print_text(f"export EPOCHE_MODEL={model} LLAMACPP_BASE_URL={server.address}")
                 print_text("Ctrl-C stops it.")
-                while True:
-                    signal.pause()
+                server.wait_for_end()
     except KeyboardInterrupt:
         if command:
             raise

@@ -73,6 +73,9 @@ class ReplyCache:
         WriteError: the file cannot be created, or it exists and is not a cache.
     """
 
+    keeps_every_reply = False
+    """Whether also empty replies and refusals are kept, which are otherwise requested again."""
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._failed = False

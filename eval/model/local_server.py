@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import NoReturn
 
 from eval.model.providers import MAX_MODEL_NAME_LENGTH
 from kg.base.errors import MissingExtraError, MissingFileError, WeightsError, WriteError
@@ -137,9 +139,26 @@ def describe_server() -> str:
     return f"xllamacpp {version('xllamacpp')}"
 
 
+class RunningServer:
+    """A server that runs in a process of its own."""
+
+    def __init__(self, settings: ServerSettings, address: str, process: BaseProcess, log: Path):
+        self.address = address
+        self._settings, self._process, self._log = settings, process, log
+
+    def wait_for_end(self) -> NoReturn:
+        """Waits until the server ends, which it does only if something is wrong.
+
+        Raises:
+            WeightsError: it ended.
+        """
+        self._process.join()
+        raise _make_server_error("the server ended", self._settings, self._log)
+
+
 @contextmanager
-def serve_model(settings: ServerSettings) -> Iterator[str]:
-    """Serves a model until the ``with`` block ends; yields the address of its API.
+def serve_model(settings: ServerSettings) -> Iterator[RunningServer]:
+    """Serves a model until the ``with`` block ends.
 
     Raises:
         MissingExtraError: ``xllamacpp`` is not installed.
@@ -156,7 +175,8 @@ def serve_model(settings: ServerSettings) -> Iterator[str]:
         process.start()
         theirs.close()
         try:
-            yield f"{_wait_for_address(settings, ours, log)}/v1"
+            address = f"{_wait_for_address(settings, ours, log)}/v1"
+            yield RunningServer(settings, address, process, log)
         finally:
             ours.close()
             process.kill()
@@ -199,12 +219,15 @@ def _wait_for_address(settings: ServerSettings, pipe: Connection, log: Path) -> 
             problem = f"it is not ready after {_START_S:g} seconds"
     except EOFError:
         problem = "it crashed"
+    raise _make_server_error(f"the server cannot serve the model: {problem}", settings, log)
+
+
+def _make_server_error(problem: str, settings: ServerSettings, log: Path) -> WeightsError:
     lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
     complaints = [line for line in lines if "error" in line.casefold() or "failed" in line]
     detail = to_one_line(" ".join(complaints[:1] or lines[-1:]))[:_MAX_LOG_CHARS]
-    problem += f"; its log says: {detail}" if detail else ""
-    raise WeightsError(
-        f"the server cannot serve the model: {problem}",
+    return WeightsError(
+        problem + (f"; its log says: {detail}" if detail else ""),
         where=str(settings.weights),
         hint="Is it a model of text that llama.cpp supports, and is there memory for it?",
     )

@@ -23,7 +23,7 @@ from eval.model.cache import KEY_VERSION, ReplyCache
 from eval.model.environment import Variables
 from eval.model.providers import RECORDED, Endpoint
 from eval.model.wire import ReceivedReply
-from kg.base.errors import ModelAccessError, RecordError
+from kg.base.errors import ModelAccessError, RecordError, WriteError
 from kg.base.files import write_bytes_atomic
 
 RECORDINGS_VARIABLE = "EPOCHE_RECORDINGS"
@@ -37,7 +37,9 @@ MAX_RECORDING_BYTES = 512 * 1024 * 1024
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS used(key BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sampling(parameters TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS source(name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
+_DELETE_HINT = "Delete it, and record its plan again."
 _NOT_SAMPLING = ("messages", "response_format", "guided_json", "seed", "stream", "stream_options")
 
 
@@ -96,19 +98,28 @@ class ReplayedCache:
 
     Raises:
         ModelAccessError: there is no recording of the model.
-        RecordError: a recording is damaged.
+        RecordError: a recording is damaged, or they are of different weights.
     """
 
+    keeps_every_reply = False
+
     def __init__(self, model: str, folder: Path) -> None:
-        everything = [load_recording(path) for path in find_recordings(folder)]
-        self._recordings = [one for one in everything if one.header.model == model]
+        named = [path for path in find_recordings(folder) if path.name.startswith(f"{model}.")]
+        loaded = [load_recording(path) for path in named]
+        self._recordings = [one for one in loaded if one.header.model == model]
         if not self._recordings:
-            names = ", ".join(sorted({one.header.model for one in everything})) or "none"
+            names = sorted({path.name.rsplit(".", 3)[0] for path in find_recordings(folder)})
             raise ModelAccessError(
                 f"there is no recording of the model {model!r}",
                 where=str(folder),
-                hint=f"Recorded models: {names}. `epoche record` records one; "
+                hint=f"Recorded models: {', '.join(names) or 'none'}. `epoche record` records one; "
                 f"{RECORDINGS_VARIABLE} names another folder.",
+            )
+        if len({one.header.weights_sha256 for one in self._recordings}) > 1:
+            raise RecordError(
+                f"the recordings of the model {model!r} are of different weights",
+                where=str(folder),
+                hint="Record all plans again with one GGUF file, or delete those of the other.",
             )
         self._model = model
 
@@ -146,7 +157,13 @@ class ReplayedCache:
 
 
 class RecordingCache(ReplyCache):
-    """A cache that also notes which replies were used, and how the requests sample."""
+    """A cache that also notes which replies were used, and how the requests sample.
+
+    It keeps every reply, also an empty one or a refusal, so that all of a run can be replayed. What
+    cannot be written stops the run.
+    """
+
+    keeps_every_reply = True
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -174,6 +191,9 @@ class RecordingCache(ReplyCache):
         if text not in self._parameters:
             self._parameters.add(text)
             self._execute_write("INSERT OR IGNORE INTO sampling VALUES (?)", (text,))
+
+    def _warn_once(self, error: sqlite3.DatabaseError) -> None:
+        raise WriteError(f"the reply cannot be recorded: {error}", where=str(self._path)) from error
 
     def _note_use(self, key: bytes) -> None:
         self._execute_write("INSERT OR IGNORE INTO used VALUES (?)", (key,))
@@ -230,31 +250,41 @@ def load_recording(path: Path) -> Recording:
             replies[bytes.fromhex(entry.key)] = bytes(entry.reply)
     except (OSError, EOFError, lzma.LZMAError, ValueError, msgspec.MsgspecError) as error:
         raise RecordError(
-            f"the recording cannot be read: {error}", where=str(path), hint="Record it again."
+            f"the recording cannot be read: {error}", where=str(path), hint=_DELETE_HINT
         ) from error
     if header.key_version != KEY_VERSION or header.n_replies != len(replies):
         raise RecordError(
             "the recording is incomplete or of another version",
             where=str(path),
-            hint="Record it again.",
+            hint=_DELETE_HINT,
         )
     return Recording(path, header, replies)
 
 
-def start_recording(cache_file: Path, earlier: Sequence[Recording]) -> None:
+def start_recording(cache_file: Path, earlier: Sequence[Recording], source: str) -> None:
     """Prepares the cache file of a recording.
 
     Replies that are in it already stay, so that an interrupted recording resumes, and those of
-    earlier recordings of the same model are added. Which of them are used is found out anew.
+    earlier recordings are added. Which of them are used is found out anew.
+
+    Args:
+        cache_file: the file; what another source replied is removed.
+        earlier: recordings of the same source.
+        source: what replies: weights and server.
     """
     cache = RecordingCache(cache_file)
+    database = sqlite3.connect(cache_file, isolation_level=None)
+    is_other = database.execute("SELECT 1 FROM source WHERE name != ?", (source,)).fetchone()
+    for table in ("used", "sampling", *(("source", "replies", "refused") if is_other else ())):
+        database.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
+    database.execute("INSERT OR IGNORE INTO source VALUES (?)", (source,))
+    database.close()
     for recording in earlier:
         for key, raw in recording.replies.items():
             cache.store_reply(key, msgspec.json.decode(raw, type=ReceivedReply))
     cache.close()
     database = sqlite3.connect(cache_file, isolation_level=None)
-    for table in ("used", "sampling"):
-        database.execute(f"DELETE FROM {table}")  # noqa: S608 - two constants
+    database.execute("DELETE FROM used")
     database.close()
 
 

@@ -10,10 +10,10 @@ import msgspec
 class Chunk(msgspec.Struct, frozen=True):
     """A piece of one section of one document.
 
-    ``metadata`` of chunks cut by Epoché: ``document`` (the slug), ``filename`` (the base name),
-    ``section`` (the nearest heading), ``section_path`` (all enclosing headings, from the outermost
-    to the nearest), ``section_id`` (``document#key``), ``page_numbers`` (PDF only), ``language``
-    (if the document declares it). Other keys are kept.
+    ``metadata`` of chunks cut by Epoché: ``document`` (the slug), ``filename`` (the path below the
+    folder that was read), ``section`` (the nearest heading), ``section_path`` (all enclosing
+    headings, from the outermost to the nearest), ``section_id`` (``document#key``),
+    ``page_numbers`` (PDF only), ``language`` (if the document declares it). Other keys are kept.
     """
 
     id: str

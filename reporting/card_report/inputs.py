@@ -36,7 +36,7 @@ from kg.claims import GOLD_OF_LABEL, Gold, Label
 from reporting.card_report.usage import RowCalls, UsageTally
 
 METRICS_FILE = "metrics.json"
-HASH_LENGTH = 12
+_HASH_LENGTH = 12
 _IDENTITY = (
     *(*FIXED_FIELDS, "model", "cards_sha256", "cards_file_sha256"),
     *("limit", "repeats", "shard", "counts", "rows_sha256"),
@@ -181,7 +181,7 @@ def read_inputs(
             where=", ".join(map(str, results)),
             hint="Run a system first, for instance with `epoche eval --system kg`.",
         )
-    _check_card_set(card_set, report)
+    check_card_set(card_set, report)
     card_set_name = "" if report.cards.startswith("ids-") else report.cards
     found = [
         check_integrity(
@@ -408,11 +408,11 @@ def _find_card_files(results: Sequence[Path], cards: Sequence[Path] | None) -> l
     return card_files
 
 
-def _check_card_set(cards: list[Card], report: MetricsReport) -> None:
-    if report.cards.startswith("ids-"):
-        return  # The results name no card set, so only ids and gold answers can be compared.
-    own_hash = hash_card_set(cards)[:HASH_LENGTH]
-    if own_hash != report.cards:
+def check_card_set(cards: list[Card], report: MetricsReport) -> None:
+    """Raises ``CardSetMismatchError`` if metrics are of other cards."""
+    own_hash = hash_card_set(cards)[:_HASH_LENGTH]
+    # Results that name no card set ("ids-…") can be compared by ids and gold answers only.
+    if own_hash != report.cards and not report.cards.startswith("ids-"):
         raise CardSetMismatchError(
             f"the cards are set {own_hash}, the metrics are of {report.cards}",
             where="--cards",

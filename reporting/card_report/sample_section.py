@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cards.card import Card, hash_card_set, read_cards
+from cards.card import Card, read_cards
 from eval.abstention.metrics.definitions import (
     EXPLANATORY_METRICS,
     HEADLINE_METRICS,
@@ -36,7 +36,7 @@ from kg.base.csv_text import to_csv
 from kg.base.errors import CardSetMismatchError
 from kg.base.plain_text import join_list
 from reporting.card_report.closed_book_view import CLOSED_BOOK_HEADS, list_closed_book_rows
-from reporting.card_report.inputs import HASH_LENGTH, METRICS_FILE
+from reporting.card_report.inputs import METRICS_FILE, check_card_set
 from reporting.card_report.report_view import ReportView
 from reporting.card_report.view_records import PairRow
 
@@ -68,12 +68,15 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
     """
     report = read_metrics(folder / METRICS_FILE)
     sample = read_cards(folder / CARDS_FILE)
-    if hash_card_set(sample)[:HASH_LENGTH] != report.cards:
+    try:
+        check_card_set(sample, report)
+    except CardSetMismatchError as error:
         raise CardSetMismatchError(
             f"the metrics are of other cards than {CARDS_FILE}",
             where=str(folder / METRICS_FILE),
-            hint=f"Compute them again: epoche metrics {folder}/*_results.jsonl",
-        )
+            hint=f"Compute them again: epoche metrics {folder}/*_results.jsonl --out "
+            f"{folder / METRICS_FILE}",
+        ) from error
     by_id = {card.id: card for card in cards}
     if any(by_id.get(card.id) != card for card in sample):
         return None
@@ -95,8 +98,8 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
     return Section(
         id="sample" if number == 1 else f"sample-{number}",
         name="Sample",
-        title="A real model on a sample" if recorded else "Systems asked a sample of the cards",
-        about=f"{n_cards}, asked of further systems",
+        title="Recorded models on a sample" if recorded else "Systems that answered a sample",
+        about=f"{n_cards}",
         verdict=tuple(_describe_sample(view, n_cards, recorded)),
         overview=_build_figure(view, ranking, n_cards, recorded),
         in_opening=True,
@@ -133,8 +136,8 @@ def _describe_sample(view: ReportView, n_cards: str, recorded: Sequence[str]) ->
     if recorded:
         yield f"Replies of {join_list(recorded)} were recorded earlier: no model ran here."
     yield (
-        f"These systems answered {n_cards}, whole triplets drawn at random. Compare them with one "
-        "another, not with the numbers of all cards."
+        f"These systems answered {n_cards}. Compare them with one another, not with the numbers of "
+        "all cards."
     )
     skills = {
         name: to_chart_estimate(view.policy.systems[name].metrics.get(SKILL))

@@ -16,8 +16,10 @@ from reporting.charts.picture import (
     fixed,
     group,
     line,
+    path,
     rect,
     text,
+    track,
 )
 
 _LEFT = 128.0
@@ -83,6 +85,9 @@ def _draw_dot_row(row: NamedEstimate, name: str, y: float, low: float) -> Group:
         shapes.append(rect(left, y - 6, right - left, 12, "worst", 2))
     if estimate.low is not None and estimate.high is not None:
         shapes.append(line(scale_x(estimate.low), y, scale_x(estimate.high), y, "interval"))
+    if estimate.low is not None and estimate.low < low:  # the interval goes on
+        left = scale_x(low)
+        shapes.append(path(track([(left, y - 4), (left - 6, y), (left, y + 4)]), "interval"))
     if estimate.value is not None:
         shapes.append(draw_mark(scale_x(estimate.value), y, 4.5, is_control=row.is_control))
     shapes.append(text(_PANEL_WIDTH, y + 4, estimate.text, "value", "end"))

@@ -12,6 +12,7 @@ import pytest
 from stage_calls import run_epoche
 
 from kg.base.errors import DomainError, EmptyGraphError, RecordError
+from kg.claims import Claim
 from kg.profile.review import read_review
 from kg.text.facts.domain import build_fact_domain, read_extracted_facts
 from kg.text.facts.evidence import (
@@ -169,6 +170,27 @@ def test_values_of_another_type_are_left_out() -> None:
     )
 
 
+def test_numbers_that_look_like_years_are_numbers_where_others_are() -> None:
+    numbers = ["1500", "1999", "1850", "1,233", "230", "2800", "12", "7", "99999", "31.5"]
+    facts = [state(f"Town {n}", "has population", text) for n, text in enumerate(numbers)]
+    domain = build_fact_domain(facts)
+    assert domain.ntriples.count("XMLSchema#decimal") == len(numbers)
+    assert not domain.notes
+
+
+def test_names_that_differ_in_a_sign_are_different() -> None:
+    facts = [
+        state(language, "was designed by", person)
+        for language, person in (("C", "Ritchie"), ("C++", "Stroustrup"), ("C#", "Hejlsberg"))
+    ]
+    facts += [state(f"Language {n}", "was designed by", "Ritchie") for n in range(4)]
+    graph = build_fact_domain(facts).ntriples
+    assert len({line.split()[0] for line in graph.splitlines() if "designed" in line}) == 8
+    evidence = Evidence([SourcePassage("a", "C++ is fast."), SourcePassage("b", "C is fast.")], [])
+    assert evidence.find_passages(["C"]) == {"b"}
+    assert evidence.find_passages(["c++"]) == {"a"}
+
+
 def test_templates_in_relations_are_not_executed(tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
     relation = "was born {{ 7 * 7 }} {% raw %}in"
@@ -227,8 +249,16 @@ def test_proposals_that_were_rejected_are_left_out(tmp_path: Path) -> None:
 
 
 def test_facts_without_content_are_an_error() -> None:
-    with pytest.raises(EmptyGraphError, match="no fact says how"):
+    with pytest.raises(EmptyGraphError, match="no fact says how") as error:
         build_fact_domain([state("Paris", "has", "museums")])
+    assert error.value.hint == "1 fact left out whose relation has no content word (“has”, “in”)."
+
+
+def test_ids_of_passages_may_be_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "facts.jsonl"
+    rows = [{"subject": "a", "relation": "r", "object": "b", "passage": n} for n in (0, 12)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert [fact.chunk_id for fact in read_extracted_facts([path])] == ["0", "12"]
 
 
 def test_a_review_that_is_no_review_is_named(tmp_path: Path) -> None:
@@ -306,6 +336,13 @@ def test_what_states_a_fact_is_removed() -> None:
         "b": "In 1900 a war began.",
     }
     assert not left.list_quotes(quote.claim)
+
+
+def test_what_states_a_number_is_removed_in_any_spelling() -> None:
+    passages = [SourcePassage("a", "Bath has 1,233 people. It is old.", "Bath")]
+    claim = Claim("urn:bath", "urn:population", '"1233"')
+    left = Evidence(passages, []).remove_mentions({claim: (["Bath"], ["1233"])})
+    assert [passage.text for passage in left.passages.values()] == ["It is old."]
 
 
 @pytest.mark.slow

@@ -108,6 +108,23 @@ def test_the_server_ends_when_the_command_is_stopped(gguf: Path, stop: signal.Si
         process.communicate()
 
 
+def test_a_server_that_dies_is_an_error(gguf: Path) -> None:
+    process = start_serving(gguf, "--threads", 1)
+    try:
+        url = read_address(process)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        for child in map(int, children):
+            if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
+                os.kill(child, signal.SIGKILL)
+        _, errors = process.communicate(timeout=30)
+        assert process.returncode == 25
+        assert "the server ended" in errors
+        assert wait_until_closed(url)
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_a_stopped_run_ends_its_command(gguf: Path, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     code = f"import os, time, pathlib; pathlib.Path({str(note)!r}).write_text(str(os.getpid()))"

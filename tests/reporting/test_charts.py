@@ -586,3 +586,12 @@ def test_rows_of_a_group_stand_below_its_heading(entries):
     starts = [g for (_, before), (_, g) in pairwise([("", ""), *entries]) if g and g != before]
     assert headings == starts
     assert are_shapes_inside(picture)
+
+
+@pytest.mark.parametrize(("low", "n_paths"), [(-1.4, 1), (-1.0, 0), (None, 0)])
+def test_an_interval_that_goes_on_beyond_the_axis_has_an_arrow(low, n_paths):
+    estimate = ChartEstimate(-0.9, low, None if low is None else -0.5)
+    picture = build_picture(DotChart((NamedEstimate("a", False, estimate),), low=-1.0))
+    (row,) = [group for group in picture.groups if group.look == "row"]
+    assert sum(shape.tag == "path" for shape in row.shapes) == n_paths
+    assert are_shapes_inside(picture)

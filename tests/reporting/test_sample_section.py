@@ -56,8 +56,8 @@ def test_the_sample_is_in_page_text_tables_and_data(page: Path, sample: Path) ->
     assert f"Replies of {MODEL} were recorded" in verdict
     assert re.search(r"Worse than never answering, .*: raw:recorded/Tiny", verdict)
     html, markdown = page.read_text("utf-8"), page.with_suffix(".md").read_text("utf-8")
-    assert "A real model on a sample" in html
-    assert "A real model on a sample" in markdown
+    assert "Recorded models on a sample" in html
+    assert "Recorded models on a sample" in markdown
     assert MODEL not in html, "names are escaped"
     value = f"{systems[f'raw_closed_book:recorded/{MODEL}']['metrics']['skill@.5']['value']:.3f}"
     assert value.replace("-", "−") in html

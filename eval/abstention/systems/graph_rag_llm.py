@@ -42,11 +42,6 @@ DEFAULT_MAX_FACTS = 40
 """Default maximum number of facts in the prompt."""
 MAX_PROMPT_PREDICATES = 60
 """Maximum number of the graph's predicates that the prompt lists."""
-MAX_READINGS = 16
-"""Maximum number of readings of one claim; a claim with more readings is ambiguous.
-
-A claim has several readings if it uses a name that several entities share.
-"""
 
 _OPPOSITE_LABEL: dict[Label, Label] = {"E": "C", "C": "E", "U": "U"}
 
@@ -172,8 +167,6 @@ class GraphRagLlm:
             )
             if isinstance(readings, ParseFailure):
                 problem = readings.reason
-            elif len(readings) > MAX_READINGS:
-                problem = "too many entities share a name that the claim uses"
             elif mismatch := self._reader.explain_mismatch(readings, question):
                 problem = mismatch
             else:

@@ -86,7 +86,7 @@ class Caller:
 
         Raises:
             FeatureRefusedError: the server refuses the response format or log-probabilities.
-            ModelAccessError: every call would fail.
+            ModelAccessError: every call would fail, or this call failed during a recording.
             ModelCallError: this call failed and will not be retried.
         """
         if self._cache is None:
@@ -104,8 +104,14 @@ class Caller:
         finished = self._pending[key] = asyncio.get_running_loop().create_future()
         try:
             received = await self._send_request(body, log, max_tokens, streamed)
-            if _is_cacheable(received):
+            if self._cache.keeps_every_reply or _is_cacheable(received):
                 received = self._cache.store_reply(key, received)
+        except ModelCallError as error:
+            if self._cache.keeps_every_reply:  # a run with a failed call cannot be replayed
+                raise ModelAccessError(
+                    f"a reply cannot be recorded: {error}", where=self.endpoint.base_url
+                ) from error
+            raise
         finally:
             del self._pending[key]
             finished.set_result(None)

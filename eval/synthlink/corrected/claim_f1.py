@@ -118,7 +118,10 @@ def list_claims(answer: str, question: Question) -> list[ClaimText]:
     claims: dict[str, ClaimText] = {}
     for claim in split_claims(answer):
         if not _repeats_question(claim.text, question):
-            claims.setdefault(normalise_wording(claim.text), claim)
+            wording = normalise_wording(claim.text)
+            # Of a claim that is repeated, the wording that retracts it counts.
+            if wording not in claims or claim.is_retracted:
+                claims[wording] = claim
     return list(claims.values())
 
 

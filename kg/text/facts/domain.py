@@ -25,9 +25,14 @@ from kg.claims import Claim
 from kg.graph import Graph
 from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, write_literal
-from kg.text.facts.evidence import Quote, SourcePassage, pad_words, split_into_sentences
+from kg.text.facts.evidence import (
+    Quote,
+    SourcePassage,
+    normalise_mention,
+    pad_words,
+    split_into_sentences,
+)
 from kg.text.facts.fact import Fact
-from kg.words.name_forms import normalise_name
 
 MAX_NAME_CHARS: Final = 120
 """Maximum length of a name; longer "names" are clauses."""
@@ -92,12 +97,13 @@ def read_extracted_facts(paths: Iterable[Path]) -> list[Fact]:
 def _parse_fact(row: dict[str, Any]) -> Fact | None:
     if row.get("outcome") in ("unusable", "contradicted"):
         return None
+    passage = next((row[k] for k in ("passage", "chunk_id") if row.get(k) is not None), "")
     values = {
         "subject": row.get("subject"),
         "relation": row.get("relation", row.get("predicate")),
         "object": row.get("object"),
         "quote": row.get("quote") or "",
-        "chunk_id": row.get("passage") or row.get("chunk_id") or "",
+        "chunk_id": str(passage) if isinstance(passage, int) else passage,
     }
     missing = [key for key in ("subject", "relation", "object") if values[key] is None]
     if missing:
@@ -125,6 +131,10 @@ def _read_value(text: str) -> _Value:
     if _NUMBER.fullmatch(text):
         return _Value("decimal", text.replace(",", ""))
     return _Value("", text)
+
+
+def _to_number(value: _Value) -> _Value:
+    return _Value("decimal", value.text) if value.datatype == "gYear" else value
 
 
 def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] = ()) -> FactDomain:
@@ -164,15 +174,10 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
     n_mixed = n_rare = 0
     for key in sorted(by_relation):
         rows = by_relation[key]
-        if len({normalise_name(fact.subject) for fact, _ in rows}) < MIN_SUBJECTS:
+        if len({normalise_mention(fact.subject) for fact, _ in rows}) < MIN_SUBJECTS:
             n_rare += len(rows)
             continue
         n_mixed += builder.add_relation(key, _choose_surface(relations[key]), rows)
-    if not builder.quotes:
-        raise EmptyGraphError(
-            "no fact says how two things are related",
-            hint="Each line needs a subject, a relation and an object.",
-        )
     counts = (
         (n_unquoted, "whose passage has no quote or sentence that states them"),
         (n_empty, "whose relation has no content word (“has”, “in”)"),
@@ -181,6 +186,13 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
         (n_mixed, "whose value is of another type than most of its relation"),
     )
     notes = tuple(f"{format_count(n, 'fact')} left out {why}" for n, why in counts if n)
+    if not builder.quotes:
+        raise EmptyGraphError(
+            "no fact says how two things are related",
+            hint=f"{'; '.join(notes)}."
+            if notes
+            else "Each line needs a subject, a relation and an object.",
+        )
     quotes = tuple(
         Quote(claim.subj, claim.pred, claim.obj, fact.chunk_id, fact.quote)
         for claim in sorted(builder.quotes)
@@ -271,7 +283,7 @@ def _find_kinds(facts: Iterable[Fact]) -> dict[str, str]:
             continue
         noun = match[1].split()[-1].casefold()
         if noun.isalpha() and len(noun) > 2:
-            found[normalise_name(fact.subject)][noun] += 1
+            found[normalise_mention(fact.subject)][noun] += 1
     return {name: min(nouns, key=lambda n: (-nouns[n], n)) for name, nouns in found.items()}
 
 
@@ -289,6 +301,10 @@ class _GraphBuilder:
         # A day is seldom that of two subjects, so only its year is asked about.
         has_days = types["date"] > 0
         types["gYear"] += types.pop("date", 0)
+        if types["decimal"] and not has_days and max(types.values()) < MIN_SHARE * len(rows):
+            # Some of the numbers look like years.
+            rows = [(fact, _to_number(value)) for fact, value in rows]
+            types["decimal"] += types.pop("gYear")
         datatype = min(types, key=lambda name: (-types[name], name))
         if types[datatype] < MIN_SHARE * len(rows):
             return len(rows)
@@ -311,7 +327,7 @@ class _GraphBuilder:
         return n_left_out
 
     def _intern_name(self, text: str) -> str:
-        name = normalise_name(text)
+        name = normalise_mention(text)
         self._spellings[name][text] += 1
         return _make_iri("", name)
 

@@ -17,7 +17,7 @@ import msgspec
 from kg.base.errors import DuplicateIdError
 from kg.base.files import iter_records
 from kg.claims import Claim
-from kg.words.name_forms import normalise_name
+from kg.words.name_forms import ARTICLES, normalise_name
 
 # After a full stop that follows a letter in lower case, a number or a bracket, so that "St. Louis"
 # and "J. S. Bach" stay whole.
@@ -25,6 +25,10 @@ _SENTENCE_BREAK: Final = re.compile(
     r"(?<=[a-zß-ÿ0-9)\]”\"][.!?])\s+(?=[\"“(\[]?[A-ZÀ-ÞΑ-ΩА-Я0-9])|\n{2,}"
 )
 _BREAKS_WITHIN: Final = re.compile(r"\b(?:St|Mr|Mrs|Dr|Prof|vs|No|Jr|Sr|Mt|ca|bzw|Nr)\.$")
+
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_SIGN_NAMES: Final = {"+": "plus", "#": "sharp"}
+_FINAL_SIGNS: Final = re.compile(r"(?<=\w)[+#]+(?!\w)")
 
 MAX_TITLE_CHARS: Final = 120
 
@@ -111,9 +115,19 @@ def split_into_sentences(text: str) -> list[str]:
     return sentences
 
 
+def normalise_mention(text: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
+    """Normalises a name like ``normalise_name``, with the signs that tell names apart.
+
+    "C++", "C#" and "C" stay different, and "1,233" is "1233".
+    """
+    text = _THOUSANDS.sub("", text)
+    text = _FINAL_SIGNS.sub(lambda match: "".join(_SIGN_NAMES[sign] for sign in match[0]), text)
+    return normalise_name(text, articles)
+
+
 def pad_words(text: str) -> str:
     """Returns the words of a text in a form for comparison, each between spaces."""
-    return f" {normalise_name(text, ())} "
+    return f" {normalise_mention(text, ())} "
 
 
 class Evidence:

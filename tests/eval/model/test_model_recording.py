@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from eval.model.recorded_replies import (
     ReplayedCache,
     find_recordings,
     load_recording,
+    start_recording,
 )
+from kg.base.errors import RecordError
 
 CARDS = "cards --domain rivers --num-per-type 1 --num-faithfulness 0 --out {out}/cards.jsonl"
 ASK = (
@@ -177,11 +180,76 @@ def test_a_damaged_recording_is_an_error(
     load_recording.cache_clear()
 
 
+def test_what_cannot_be_replayed_is_not_packed(gguf: Path, recorded: Path, tmp_path: Path) -> None:
+    """A failed call would be an error row, and an error again whenever it is replayed."""
+    cards = recorded / "first" / "cards.jsonl"
+    ask = f"eval --cards {cards} --system raw --set max_tokens=9 --no-cache --out {{out}}/r.jsonl"
+    plan = write_plan(tmp_path, ask)
+    done = subprocess.run(
+        command_line(
+            "record", gguf, plan, "--out", tmp_path / "r", "--threads", 1, "--context", 256
+        ),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 23, done.stderr  # the prompts are longer than the context
+    assert "cannot be recorded" in done.stderr
+    assert not find_recordings(tmp_path / "r")
+
+
+def test_replies_of_other_weights_are_not_mixed(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = find_recordings(recorded / "recordings")
+    shutil.copy(path, tmp_path)
+    other = lzma.decompress(path.read_bytes())
+    digest = load_recording(path).header.weights_sha256.encode()
+    (tmp_path / "tiny.more.jsonl.xz").write_bytes(lzma.compress(other.replace(digest, b"0" * 64)))
+    monkeypatch.setenv(RECORDINGS_VARIABLE, str(tmp_path))
+    done = run_epoche(
+        *("eval", "--cards", recorded / "first" / "cards.jsonl", "--system", "raw"),
+        *("--model", f"{RECORDED}/{MODEL}", "--out", tmp_path / "r.jsonl"),
+    )
+    assert "different weights" in check_error_line(done, 12)
+
+
+def test_replies_of_an_interrupted_recording_are_those_of_the_same_source(
+    recorded: Path, tmp_path: Path
+) -> None:
+    (path,) = find_recordings(recorded / "recordings")
+    cache_file = tmp_path / "tiny.cards.sqlite"
+
+    def count_replies() -> int:
+        database = sqlite3.connect(cache_file)
+        (count,) = database.execute("SELECT count(*) FROM replies").fetchone()
+        database.close()
+        return int(count)
+
+    start_recording(cache_file, [load_recording(path)], "weights server 1")
+    n_replies = load_recording(path).header.n_replies
+    assert count_replies() == n_replies
+    start_recording(cache_file, [], "weights server 1")
+    assert count_replies() == n_replies
+    start_recording(cache_file, [], "weights server 2")
+    assert count_replies() == 0
+
+
+def test_a_readme_of_the_user_is_kept(gguf: Path, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Mine\n")
+    done = run_epoche("record", gguf, write_plan(tmp_path, CARDS), "--out", tmp_path)
+    assert "epoche record did not write" in check_error_line(done, 15)
+    assert (tmp_path / "README.md").read_text() == "# Mine\n"
+
+
 def test_a_plan_has_commands(tmp_path: Path) -> None:
     plan = write_plan(tmp_path, CARDS)
     assert read_plan(plan) == [CARDS]
     done = run_epoche("record", "smollm2", tmp_path / "none.txt", "--out", tmp_path)
     assert done.code != 0
+    unclosed = write_plan(tmp_path, CARDS, "eval --out '{out}/a b")
+    with pytest.raises(RecordError, match="No closing quotation") as error:
+        read_plan(unclosed)
+    assert str(error.value.where).endswith(":4")
     words = fill_command("eval --model {model} --out '{out}/a b'", "recorded/m", tmp_path)
     assert words == ["eval", "--model", "recorded/m", "--out", f"{tmp_path}/a b"]
 

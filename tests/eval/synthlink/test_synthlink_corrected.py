@@ -11,7 +11,7 @@ from synthlink_six_answers import make_prediction, read_six_questions
 from eval.guard.stream import Guard
 from eval.synthlink.catalog import Catalog, read_catalog
 from eval.synthlink.corrected.answer_scores import iteration_efficiency, score_corrected
-from eval.synthlink.corrected.claim_f1 import compute_claim_f1
+from eval.synthlink.corrected.claim_f1 import compute_claim_f1, list_claims
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.pages import parse_citation, score_retrieval
 from eval.synthlink.corrected.thresholds import Thresholds
@@ -437,3 +437,12 @@ def test_round_with_many_answers_counts_as_one_answer() -> None:
 
 def make_catalog(question: Question) -> Catalog:
     return msgspec.structs.replace(read_six_questions(), questions=(question,), notes=())
+
+
+def test_a_repeated_claim_is_retracted_if_any_of_its_wordings_is() -> None:
+    question = read_catalog().questions[0]
+    claim = "The Rhine rises in Uri."
+    for answer in (f"{claim} {claim} That is a myth.", f"{claim} That is a myth. {claim}"):
+        claims = {found.text: found.is_retracted for found in list_claims(answer, question)}
+        assert claims[claim]
+        assert len(claims) == 2
