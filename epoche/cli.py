@@ -56,9 +56,9 @@ from eval.skn.commands.validate_skn import main as validate_skn
 from eval.synthlink.commands.calibrate import main as calibrate_synthlink
 from eval.synthlink.commands.run import main as run_synthlink
 from eval.synthlink.commands.score import main as score_synthlink
+from eval.text.analyze_query import analyze_command
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
-from kg.analyze_query import analyze_command
 from kg.base.console import enable_tracebacks, print_json, wrap_command
 from kg.diff_runs import main as diff_runs
 from kg.export_graph import main as export_graph

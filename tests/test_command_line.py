@@ -137,8 +137,8 @@ def build_script_command(path: str) -> Any:
 
 
 def test_commands_and_scripts_correspond() -> None:
-    # "schema" has no script. The scripts of "kg inspect" and "kg analyze", kg/inspect_graph.py and
-    # kg/analyze_query.py, do not call their function ``main``, so the search below misses them.
+    # "schema" has no script. Those of "kg inspect" and "kg analyze", kg/inspect_graph.py and
+    # eval/text/analyze_query.py, do not call their function ``main``, so they are not found below.
     assert set(list_commands()) - {"schema", "kg inspect", "kg analyze"} == set(SCRIPTS)
     script_paths = {
         str(path.relative_to(PRODUCT))

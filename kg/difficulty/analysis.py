@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from kg.base.plain_text import clean_text
-from kg.difficulty.calibration import load_shipped_model, predict_miss_probability
 from kg.difficulty.fact_graph import FactGraph
 from kg.difficulty.features import QueryFeatures, compute_subgraph_features, find_subgraph
 from kg.difficulty.score import DifficultyScore, score_features
@@ -67,7 +66,7 @@ class SubgraphLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibratedScore(msgspec.Struct, frozen=True, kw_only=True):
-    """The calibrated score."""
+    """The probability of an event that makes a question hard."""
 
     probability: float
     predicts: str
@@ -88,7 +87,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     """None if it names no node."""
     score: DifficultyScore
     calibrated: CalibratedScore | None
-    """None if the question names no node, and on a knowledge graph, which has no chunks."""
+    """None if no chunk shares a word with the question, and on a knowledge graph."""
     nodes: tuple[SubgraphNode, ...]
     links: tuple[SubgraphLink, ...]
 
@@ -129,13 +128,19 @@ def find_question_subgraph(
     )
 
 
-def analyze_in_run(run: Run, question: str, lookup: CanonicalLookup | None = None) -> Analysis:
+def analyze_in_run(
+    run: Run,
+    question: str,
+    lookup: CanonicalLookup | None = None,
+    calibrated: CalibratedScore | None = None,
+) -> Analysis:
     """Analyses a question in the concept graph of a run.
 
     Args:
         run: the run.
         question: any text.
         lookup: finds concepts for words that match no concept by spelling.
+        calibrated: the calibrated score of the question.
     """
     concepts, graph = run.concepts, run.concepts.graph
     question_nodes, omitted_count, subgraph, features = find_question_subgraph(
@@ -148,20 +153,13 @@ def analyze_in_run(run: Run, question: str, lookup: CanonicalLookup | None = Non
         )
         for node in subgraph
     }
-    probability = predict_miss_probability(features) if features is not None else None
     return Analysis(
         question=question,
         matched=tuple(nodes[node] for node in question_nodes),
         left_out=omitted_count,
         features=features,
         score=score_features(features or NO_MATCH_FEATURES),
-        calibrated=None
-        if probability is None
-        else CalibratedScore(
-            probability=round(probability, 4),
-            predicts=load_shipped_model().predicts,
-            worth=load_shipped_model().out_of_fold["verdict"],
-        ),
+        calibrated=calibrated,
         nodes=tuple(nodes.values()),
         links=tuple(
             SubgraphLink(source=left, target=right, weight=int(graph.edges[left, right]["weight"]))

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from eval.text.miss_probability import analyze_question
 from kg.base.errors import SettingError
 from kg.base.plain_text import clean_text, join_list
-from kg.difficulty.analysis import Analysis, analyze_in_run
+from kg.difficulty.analysis import Analysis
 from reporting.graph_page.page import DifficultyDetails, GraphPage, Group, Link, Mark, Node, Text
 from reporting.graph_page.selection import (
     LinkSelection,
@@ -65,7 +66,7 @@ def build_run_page(
                 hint=_suggest_concepts(run, text),
             )
         seeds += concept_ids
-    analysis = analyze_in_run(run, query, lookup) if query else None
+    analysis = analyze_question(run, query, lookup) if query else None
     asked_nodes = [node.id for node in analysis.matched] if analysis else []
     analysis_nodes = [node.id for node in analysis.nodes] if analysis else []
     first_nodes = [*asked_nodes, *seeds, *analysis_nodes]
@@ -196,7 +197,7 @@ def _build_difficulty(analysis: Analysis) -> DifficultyDetails:
         return DifficultyDetails(analysis.features, analysis.score)
     sentence = (
         f"Calibrated: with a probability of {calibrated.probability:.0%}, {calibrated.predicts}. "
-        f"On questions it was not fitted on, this figure {calibrated.worth}."
+        f"The model {calibrated.worth}."
     )
     return DifficultyDetails(analysis.features, analysis.score, (sentence,))
 

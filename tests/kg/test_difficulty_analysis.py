@@ -14,16 +14,23 @@ from shipped import open_shipped
 
 from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
-from kg.analyze_query import analyze_command
+from eval.text.analyze_query import analyze_command
+from eval.text.miss_probability import (
+    FEATURES,
+    analyze_question,
+    compute_score_features,
+    load_model,
+    predict_miss_probability,
+)
 from kg.base.errors import SettingError
 from kg.claims import Claim
 from kg.difficulty.analysis import MAX_NODES, analyze_in_facts, analyze_in_run, find_named_entities
-from kg.difficulty.calibration import MODEL_FILE, DifficultyModel, predict_miss_probability
-from kg.difficulty.features import QueryFeatures
 from kg.text.chunks import Chunk
 from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.run.folder import Run
 from kg.text.run.pipeline import BuildPlan, build_run
+from retrieval.bm25 import BM25
+from retrieval.protocol import Passage
 
 BOOK = """# 1 Locks
 
@@ -86,8 +93,9 @@ def test_question_about_a_text_is_analysed(run: Run) -> None:
     }
     assert analysis.features.doc_count == 2
     assert analysis.score.level == "EASY"
-    assert analysis.calibrated is not None
-    assert 0 < analysis.calibrated.probability < 1
+    calibrated = analyze_question(run, "Can a shared lock end in deadlock?").calibrated
+    assert calibrated is not None
+    assert 0 < calibrated.probability < 1
 
     unconnected_analysis = analyze_in_run(run, "deadlock and stable storage")
     assert unconnected_analysis.features is not None
@@ -98,7 +106,7 @@ def test_question_about_a_text_is_analysed(run: Run) -> None:
 
 
 def test_question_outside_the_text_is_unanswerable(run: Run) -> None:
-    analysis = analyze_in_run(run, "Who won the match?")
+    analysis = analyze_question(run, "Who won the match?")
     assert (analysis.score.level, analysis.features, analysis.calibrated) == (
         "UNANSWERABLE",
         None,
@@ -175,34 +183,36 @@ def test_the_command_prints_json(run: Run, tmp_path: Path) -> None:
             analyze_command("x", **sources)  # type: ignore[arg-type]
 
 
-def make_features(**changes: float) -> QueryFeatures:
-    default_features = dict.fromkeys(QueryFeatures.__struct_fields__, 2) | {"query_node_count": 3}
-    return msgspec.convert(default_features | changes, QueryFeatures)
-
-
 def test_calibrated_score_follows_its_formula_or_is_null() -> None:
-    row = json.loads(MODEL_FILE.read_text(encoding="utf-8"))
-    features = make_features(doc_count=40, max_path_length=3)
-    odds = row["intercept"] + sum(
-        term["weight"]
-        * (math.log1p(getattr(features, term["feature"])) - term["mean"])
-        / term["scale"]
-        for term in row["terms"]
+    texts = {f"p{n}": f"lock {'deadlock ' * n} page" for n in range(12)}
+    bm25 = BM25([Passage(id_, text) for id_, text in texts.items()])
+    scores = sorted(bm25.get_scores("deadlock", 10).values(), reverse=True)
+    model = load_model()
+    odds = (
+        model.intercept
+        + model.weights["top_score"] * math.log1p(scores[0])
+        + model.weights["gap"] * (scores[0] - scores[9]) / scores[0]
     )
-    assert predict_miss_probability(features) == pytest.approx(1 / (1 + math.exp(-odds)))
-    assert predict_miss_probability(make_features(query_node_count=0)) is None
+    predicted = predict_miss_probability(bm25, "deadlock")
+    assert predicted is not None
+    assert predicted.probability == pytest.approx(1 / (1 + math.exp(-odds)), abs=1e-4)
+    assert predict_miss_probability(bm25, "zebra") is None
+    assert compute_score_features([2.0]) == (pytest.approx(math.log(3)), 1.0)
+    # A high score that stands out is found more surely than ten low ones that are alike.
+    sure, unsure = compute_score_features([30.0, *[5.0] * 9]), compute_score_features([3.0] * 10)
+    weights = [model.weights[name] for name in FEATURES]
+    odds_of = [sum(w * x for w, x in zip(weights, f, strict=True)) for f in (sure, unsure)]
+    assert odds_of[0] < odds_of[1] - 3
 
 
 def test_shipped_model_records_its_data_and_quality() -> None:
-    model = msgspec.json.decode(MODEL_FILE.read_bytes(), type=DifficultyModel)
-    quality = model.out_of_fold
-    for name in ("brier", "brier_of_base_rate", "brier_less_base_rate", "auroc", "ece"):
-        assert quality[name]["low"] <= quality[name]["value"] <= quality[name]["high"]
-    # The verdict must follow from the intervals: no better than the base rate or than chance.
-    assert quality["verdict"].startswith("predicts nothing") == (
-        quality["brier_less_base_rate"]["high"] >= 0 and quality["auroc"]["low"] <= 0.5
-    )
-    assert quality["questions"] > quality["missed"] > 0
-    assert {"questions_sha256", "chunks_sha256", "run_config", "bm25"} <= set(model.fitted_on)
-    # Far outside the training data the prediction is still a probability.
-    assert 0 < model.predict_probability(make_features(doc_count=10**6, max_degree=10**6)) < 1
+    model = load_model()
+    assert model.fitted_on.keys() == model.validation.keys()
+    for quality in model.validation.values():
+        for name in ("brier", "brier_less_base_rate", "auroc"):
+            assert quality[name]["low"] <= quality[name]["value"] <= quality[name]["high"]
+    n_ordered = sum(quality["auroc"]["low"] > 0.5 for quality in model.validation.values())
+    n_better = sum(q["brier_less_base_rate"]["high"] < 0 for q in model.validation.values())
+    assert f"above chance on {n_ordered})" in model.worth
+    assert model.worth.endswith(f"base rate on {n_better}")
+    assert all(source["questions"] > source["missed"] > 0 for source in model.fitted_on.values())

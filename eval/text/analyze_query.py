@@ -34,7 +34,7 @@ def analyze_command(
     from kg.base.errors import SettingError
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
     from kg.base.plain_text import to_one_line
-    from kg.difficulty.analysis import analyze_in_facts, analyze_in_run
+    from kg.difficulty.analysis import analyze_in_facts
     from kg.difficulty.fact_graph import FactGraph
     from kg.fact_predicates import find_fact_predicates
 
@@ -49,12 +49,13 @@ def analyze_command(
     if out is not None:
         check_output(out, [*(kg or ())])
     if run is not None:
+        from eval.text.miss_probability import analyze_question
         from kg.text.run.folder import open_run
 
         loaded_run = open_run(run)
         if out is not None:
             check_output(out, loaded_run.files)
-        analysis = analyze_in_run(loaded_run, question, loaded_run.open_lookup())
+        analysis = analyze_question(loaded_run, question, loaded_run.open_lookup())
         source = {"run": loaded_run.sha256}
     else:
         from kg.domain import load_domain, make_adhoc_domain
