@@ -30,18 +30,29 @@ from kg.base.files import write_text_atomic
 
 INTRODUCTION = """# What the recorded models show
 
-`make all` replays what real language models answered to a sample of its cards ({n_cards}), beside the systems that need no model ([how they were recorded](../how-to/models.md#record-replies)).
-This page is made by
+`make all` replays what real language models answered to a sample of its cards ({n_cards}), beside
+the systems that need no model. Step by step, for one of them:
+
+```console
+$ epoche cards --num-per-type 200 --num-faithfulness 50 --audit --out cards.jsonl
+…
+$ epoche join cards.jsonl --triplets 100 --out sample.jsonl
+300 cards of 1 files → sample.jsonl …
+$ epoche eval --cards sample.jsonl --system raw_closed_book --model recorded/SmolLM2-135M-Instruct.Q4_1 --out answers.jsonl
+raw_closed_book: 300 answers → answers.jsonl …
+```
+
+This page is written by
 
 ```sh
 make all compare
 python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
 ```
 
-Intervals are {confidence:g} %. Models of 135 million and 1.5 billion parameters, quantised to four bits, show
-how the parts work together. They say nothing about larger models: measure yours with
-`make llm EPOCHE_MODEL=provider/model`.
-"""  # noqa: E501  a link
+Intervals are {confidence:g} %. Models of 135 million and 1.5 billion parameters, quantised to four
+bits, show how the parts work together. They say nothing about larger models: measure yours with
+`make llm EPOCHE_MODEL=provider/model`. [How they were recorded](../how-to/models.md#record-replies).
+"""  # noqa: E501  commands and links
 
 CLOSED_BOOK = """## With and without evidence
 
