@@ -99,7 +99,7 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
         id="sample" if number == 1 else f"sample-{number}",
         name="Sample",
         title="Recorded models on a sample" if recorded else "Systems that answered a sample",
-        about=f"{n_cards}",
+        about=n_cards,
         verdict=tuple(_describe_sample(view, n_cards, recorded)),
         overview=_build_figure(view, ranking, n_cards, recorded),
         in_opening=True,
