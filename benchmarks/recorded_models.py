@@ -104,11 +104,11 @@ def main() -> None:
     report = read_metrics(arguments.sample / "metrics.json")
     rows = read_rows(find_result_files([arguments.sample]))
     systems = report.policies["licensed"].systems
-    models = [name for name in systems if f":{RECORDED}/" in name]
-    others = [name for name in systems if name not in models]
-    names = [*others, *sorted(models, key=split_name)]
+    models = sorted((name for name in systems if f":{RECORDED}/" in name), key=split_name)
+    names = [*(name for name in systems if name not in models), *models]
     parts = [
         INTRODUCTION.format(n_cards=report.n_cards, confidence=report.confidence * 100),
+        "\n".join(describe_licences(report)) + "\n",
         "## Answers\n",
         render_answers({name: systems[name] for name in names}),
         CLOSED_BOOK,
@@ -203,6 +203,28 @@ def render_difference(pair: Any) -> list[str]:
     ]
 
 
+def describe_licences(report: MetricsReport) -> Iterator[str]:
+    """Yields a sentence for each model: what the licence changes against retrieval."""
+    for pair in report.comparisons:
+        sides = [split_name(pair.candidate), split_name(pair.baseline)]
+        if (pair.policy, pair.metric) != ("licensed", SKILL) or sides[0][0] != sides[1][0]:
+            continue
+        values = {
+            base: value
+            for (_, base), value in zip(
+                sides, (pair.value_candidate, pair.value_baseline), strict=True
+            )
+        }
+        if values.keys() == {"graph_rag_llm", "rag_llm"}:
+            gained, lost = values["graph_rag_llm"], values["rag_llm"]
+            yield (
+                f"* {sides[0][0]}: {SKILL} {format_number(gained)} with the licence of the graph "
+                f"(`graph_rag_llm`), {format_number(lost)} with retrieved passages (`rag_llm`)"
+                f"{', a significant difference' if pair.better else ''}. Always answering UNKNOWN "
+                "scores 0."
+            )
+
+
 def render_closed_book(report: MetricsReport) -> str:
     """Renders each system with evidence beside the same model without."""
     return render_table(
@@ -221,11 +243,10 @@ def render_closed_book(report: MetricsReport) -> str:
 
 
 def render_pairs(report: MetricsReport, models: Sequence[str]) -> str:
-    """Renders the differences between systems of one model, and from the rule-based rivals."""
+    """Renders the differences between systems of one model, and between these and ``rag``."""
 
     def belongs(candidate: str, baseline: str) -> bool:
-        first, second = split_name(candidate)[0], split_name(baseline)[0]
-        return first == second != "" or (first == "") != (second == "")
+        return split_name(candidate)[0] == split_name(baseline)[0] or "rag" in (candidate, baseline)
 
     pairs = (
         pair

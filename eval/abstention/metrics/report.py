@@ -40,7 +40,7 @@ from eval.metrics.signature import Signature
 from eval.stats.bootstrap import MIN_CLUSTERS
 from kg.claims import LABELS
 
-MAX_COMPARED_SYSTEMS = 8
+MAX_COMPARED_SYSTEMS = 12
 """With more systems than this, pairs are not compared here; `epoche compare` takes a baseline."""
 
 _MUCH_WIDER_RATIO = 1.25
