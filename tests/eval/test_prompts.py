@@ -94,6 +94,7 @@ def test_prompts_change_only_with_the_version() -> None:
         "raw": (1, "b3caaffea87fe5a4"),
         "closed_book": (1, "35935e1c461f2272"),
         "passages": (1, "77cd6be86be5ed0d"),
+        "graph_facts": (1, "067e36f328efe4be"),
         "proposal": (1, "95be7ef7f5955bdd"),
         "proposal_closed": (1, "ddf978f233da0254"),
     }
