@@ -216,8 +216,7 @@ endef
 define degrade_sample
 @$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 34 --out '$(sample)/small_cards.jsonl'
 $(foreach model,$(call list_recorded,degradation),@EPOCHE_RECORDINGS= $(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(model) --drop .2,.4 --replace '' --seed $(SEED) --out '$(sample)/degraded/$(model)'
-@EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty 0,.5,.9 --model recorded/$(model) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(model)/rag_llm_results.jsonl'
-@$(EPOCHE) metrics '$(sample)/penalties/$(model)/rag_llm_results.jsonl' --seed $(SEED) --out '$(sample)/penalties/$(model)/metrics.json'$(newline))
+$(foreach penalty,0 .5 .9,@EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty $(penalty) --model recorded/$(model) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(model)/t$(penalty)_results.jsonl'$(newline))@$(EPOCHE) metrics '$(sample)/penalties/$(model)'/*_results.jsonl --seed $(SEED) --out '$(sample)/penalties/$(model)/metrics.json'$(newline))
 endef
 
 # The formats are a family of their own: eight that are much alike would cost the other pairs their adjusted p.
