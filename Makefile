@@ -191,7 +191,7 @@ define ask_sample
 @rm -f '$(sample)'/*_results.jsonl '$(sample)'/*_results.manifest.json
 $(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
 $(foreach model,$(call list_recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
-@$(EPOCHE) metrics '$(sample)'/*_results.jsonl --resamples 10000 --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
+@$(EPOCHE) metrics '$(sample)'/*_results.jsonl --resamples 5000 --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
 endef
 
 sample: card-set ## Recorded models on a sample of the default cards
