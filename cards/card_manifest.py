@@ -110,7 +110,7 @@ def describe_missing_labels(cards: Sequence[Card]) -> list[str]:
     ]
 
 
-def describe_derived(cards: Sequence[Card]) -> str:
+def describe_derived_cards(cards: Sequence[Card]) -> str:
     """Says how many E and C cards need a derived fact: two or more steps; empty if none does."""
     cards = [card for card in cards if card.kind not in FAITHFULNESS_KINDS]
     totals = Counter(card.label for card in cards)

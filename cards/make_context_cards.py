@@ -79,7 +79,7 @@ def main(
 
     from cards.card_manifest import (
         build_card_manifest,
-        describe_derived,
+        describe_derived_cards,
         describe_faithfulness,
         describe_missing_labels,
         describe_source_files,
@@ -189,7 +189,7 @@ def main(
         for label, counts_by_kind in counts_by_label.items():
             counts = ", ".join(f"{kind} {n}" for kind, n in counts_by_kind.items())
             print_text(f"  {label} {sum(counts_by_kind.values()):5d}   {counts}")
-    if derived := describe_derived(card_set.cards):
+    if derived := describe_derived_cards(card_set.cards):
         print_text(derived)
     if plan.faithfulness:
         print_text(describe_faithfulness(card_set.cards))

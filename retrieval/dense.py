@@ -111,7 +111,7 @@ def embed_texts(
     """
     if cache is None or not embedder.sha256:
         return _embed_texts(texts, embedder)
-    return _load_or_embed(texts, embedder, cache)
+    return _get_cached_embeddings(texts, embedder, cache)
 
 
 def get_cache_folder() -> Path | None:
@@ -141,7 +141,7 @@ def _embed_texts(texts: Sequence[str], embedder: Embedder) -> npt.NDArray[np.flo
     return matrix
 
 
-def _load_or_embed(
+def _get_cached_embeddings(
     texts: Sequence[str], embedder: Embedder, folder: Path
 ) -> npt.NDArray[np.float32]:
     """Returns the corpus's normalised embeddings from the cache, which is filled if needed.

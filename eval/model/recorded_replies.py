@@ -182,6 +182,19 @@ class RecordingCache(ReplyCache):
         self._note_use(key)
         return super().store_reply(key, reply)
 
+    def reset_source(self, source: str) -> None:
+        """Forgets what was used, and all that another source replied."""
+        is_other = self._database.execute("SELECT 1 FROM source WHERE name != ?", (source,))
+        others = ("source", "replies", "refused") if is_other.fetchone() else ()
+        for table in ("used", "sampling", *others):
+            self._execute_write(f"DELETE FROM {table}", ())  # noqa: S608 - constants
+        self._execute_write("INSERT OR IGNORE INTO source VALUES (?)", (source,))
+
+    def add_earlier_reply(self, key: bytes, reply: ReceivedReply) -> None:
+        """Stores a reply of an earlier recording, which this one has not used yet."""
+        if super().get(key) is None:
+            super().store_reply(key, reply)
+
     def note_sampling(self, request: bytes) -> None:
         """Notes the parameters of a request."""
         members = msgspec.json.decode(request)
@@ -273,19 +286,11 @@ def start_recording(cache_file: Path, earlier: Sequence[Recording], source: str)
         source: what replies: weights and server.
     """
     cache = RecordingCache(cache_file)
-    database = sqlite3.connect(cache_file, isolation_level=None)
-    is_other = database.execute("SELECT 1 FROM source WHERE name != ?", (source,)).fetchone()
-    for table in ("used", "sampling", *(("source", "replies", "refused") if is_other else ())):
-        database.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
-    database.execute("INSERT OR IGNORE INTO source VALUES (?)", (source,))
-    database.close()
+    cache.reset_source(source)
     for recording in earlier:
         for key, raw in recording.replies.items():
-            cache.store_reply(key, msgspec.json.decode(raw, type=ReceivedReply))
+            cache.add_earlier_reply(key, msgspec.json.decode(raw, type=ReceivedReply))
     cache.close()
-    database = sqlite3.connect(cache_file, isolation_level=None)
-    database.execute("DELETE FROM used")
-    database.close()
 
 
 def pack_recording(

@@ -220,7 +220,7 @@ def read_inputs(
         *(warning for run in runs for warning in run.manifest.card_warnings),
     ]
     if without_mined and report.n_mined_left_out is None:
-        report = _measure_without_mined(results, card_files, report, allow_changed=allow_changed)
+        report = _measure_unmined_cards(results, card_files, report, allow_changed=allow_changed)
     if report.n_mined_left_out is not None:
         card_set = [card for card in card_set if not card.rests_on_mined_rules]
         kept = {card.id for card in card_set}
@@ -241,7 +241,7 @@ def read_inputs(
     )
 
 
-def _measure_without_mined(
+def _measure_unmined_cards(
     results: Sequence[Path],
     card_files: Sequence[Path],
     report: MetricsReport,

@@ -87,6 +87,8 @@ class GraphRagLlm:
         self.client = answer_client.client
         self._answer_client = answer_client
         self._facts = facts
+        self._prompt = GRAPH_FACTS if facts else CLOSED_BOOK
+        self._prompt_with_claims = PROPOSAL if facts else PROPOSAL_CLOSED
         self._always_asks_claims = always_asks_claims
         self._reader = ProposalReader(knowledge)
         self._predicates = self._reader.list_predicate_sentences(MAX_PROMPT_PREDICATES)
@@ -94,14 +96,13 @@ class GraphRagLlm:
     def params(self) -> dict[str, Any]:
         """Returns the parameters of the graph, the prompt and the model."""
         domain = self.knowledge.domain
-        with_claims = PROPOSAL if self._facts else PROPOSAL_CLOSED
         return {
             "regime": domain.regime,
             "unique_names": domain.unique_names,
             "facts": self._facts,
             "claims": "always" if self._always_asks_claims else "unread",
-            "prompt": (GRAPH_FACTS if self._facts else CLOSED_BOOK).params(),
-            "prompt_with_claims": with_claims.params(),
+            "prompt": self._prompt.params(),
+            "prompt_with_claims": self._prompt_with_claims.params(),
             **self._answer_client.params(),
         }
 
@@ -113,14 +114,14 @@ class GraphRagLlm:
             blocks["facts"] = self._collect_facts(question)
         claims: Sequence[ProposedClaim] | UnsetType = UNSET
         if self._always_asks_claims or (question.reading is None and not question.no_claim_reason):
-            prompt = PROPOSAL if self._facts else PROPOSAL_CLOSED
-            messages = prompt.build_messages(predicates=self._predicates, **blocks)
+            messages = self._prompt_with_claims.build_messages(
+                predicates=self._predicates, **blocks
+            )
             answer, proposal = await self._answer_client.ask(messages, Proposal)
             if proposal is not None:
                 claims = proposal.claims
         else:
-            prompt = GRAPH_FACTS if self._facts else CLOSED_BOOK
-            messages = prompt.build_messages(**blocks)
+            messages = self._prompt.build_messages(**blocks)
             answer, _ = await self._answer_client.ask(messages, TypedAnswer)
         if answer.pred not in ("YES", "NO"):
             return answer

@@ -70,7 +70,9 @@ def select_confident_replies(samples: SampleCounts, pipeline: str) -> ConfidentR
 
     None if there are none.
     """
-    rows = [row for row in samples.rows[pipeline] if _is_judged(row) and row.confidence is not None]
+    rows = [
+        row for row in samples.rows[pipeline] if _has_judgement(row) and row.confidence is not None
+    ]
     if not rows:
         return None
     return ConfidentReplies(
@@ -92,7 +94,7 @@ def compute_latency_quantiles(samples: SampleCounts, pipeline: str) -> Distribut
     )
 
 
-def _is_judged(row: Observation) -> bool:
+def _has_judgement(row: Observation) -> bool:
     return row.outcome == "ANSWERED" and row.answerable and row.correct is not None
 
 
@@ -225,7 +227,7 @@ def _count_names(names: Iterable[str]) -> dict[str, int]:
 
 
 def _count_confidences(rows: Sequence[Observation]) -> ConfidenceCounts:
-    judged = [row for row in rows if _is_judged(row)]
+    judged = [row for row in rows if _has_judgement(row)]
     n_stated = sum(row.confidence is not None for row in judged)
     n_failed = sum(row.failed and row.answerable for row in rows)
     reasons = []

@@ -152,7 +152,7 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
     checker = _QuoteChecker(passages) if passages else None
     n_given = len(facts)
     if checker:
-        facts = list(checker.iter_quoted(facts))
+        facts = list(checker.iter_quoted_facts(facts))
     n_unquoted = n_given - len(facts)
     kinds = _find_kinds(facts)
     relations: dict[str, Counter[str]] = defaultdict(Counter)
@@ -226,7 +226,7 @@ class _QuoteChecker:
         self._passages = {passage.id: passage for passage in passages}
         self._compared: dict[str, _ComparedPassage] = {}
 
-    def iter_quoted(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+    def iter_quoted_facts(self, facts: Iterable[Fact]) -> Iterator[Fact]:
         """Yields the facts that their passages state, each with its quote."""
         for fact in facts:
             quote_text = self._find_quote(fact)

@@ -219,15 +219,16 @@ def test_replies_of_an_interrupted_recording_are_those_of_the_same_source(
     (path,) = find_recordings(recorded / "recordings")
     cache_file = tmp_path / "tiny.cards.sqlite"
 
-    def count_replies() -> int:
+    def count_replies(table: str = "replies") -> int:
         database = sqlite3.connect(cache_file)
-        (count,) = database.execute("SELECT count(*) FROM replies").fetchone()
+        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
         database.close()
         return int(count)
 
-    start_recording(cache_file, [load_recording(path)], "weights server 1")
+    start_recording(cache_file, [load_recording(path)] * 2, "weights server 1")
     n_replies = load_recording(path).header.n_replies
     assert count_replies() == n_replies
+    assert not count_replies("used"), "none of them was asked for yet"
     start_recording(cache_file, [], "weights server 1")
     assert count_replies() == n_replies
     start_recording(cache_file, [], "weights server 2")
