@@ -173,15 +173,16 @@ def test_reply_cut_off_by_max_tokens_is_cached(
 def test_concurrent_equal_requests_are_sent_once(
     open_client: ClientFactory, scripted_server: ScriptedServer, tmp_path: Path
 ) -> None:
-    scripted_server.behave(normal_reply(number_reply, delay=0.05))
+    # The reply is slow, so that a busy machine can start every call before it comes.
+    scripted_server.behave(normal_reply(number_reply, delay=0.5))
 
     async def run_client() -> list[Completion]:
         async with open_client(cache=tmp_path / "c.sqlite") as client:
             turns = [{"role": "user", "content": "q"}]
             first_call = asyncio.ensure_future(client.complete(turns))
-            await asyncio.sleep(0.01)
             other_calls = [asyncio.ensure_future(client.complete(turns)) for _ in range(5)]
-            await asyncio.sleep(0.01)
+            while not scripted_server.requests:
+                await asyncio.sleep(0.001)
             # The other calls wait for the reply to the first one; now one of them must ask again.
             first_call.cancel()
             return list(await asyncio.gather(*other_calls))
