@@ -14,6 +14,7 @@ import msgspec
 from eval.model.environment import Variables, read_variables
 from eval.model.providers import Endpoint, find_endpoint
 from kg.base.errors import SettingError
+from kg.base.plain_text import split_names
 
 SAME_MODEL = "same"
 """``--judge-model same``: the answering model is also the judge, and every output says so."""
@@ -53,8 +54,8 @@ def choose_judges(
     variables = read_variables()
     answering_model = answerer or variables.get("EPOCHE_MODEL") if answered_by_model else None
     answering_endpoint = find_endpoint(answering_model, variables) if answering_model else None
-    judge_names = _split_names(flag_values) or _split_names(
-        [variables.get(JUDGE_MODEL_VARIABLE) or ""]
+    judge_names = split_names(",".join(flag_values)) or split_names(
+        variables.get(JUDGE_MODEL_VARIABLE)
     )
     if not judge_names:
         raise SettingError(
@@ -92,10 +93,6 @@ def _resolve_judge(
             "answers.",
         )
     return judge
-
-
-def _split_names(values: Sequence[str]) -> list[str]:
-    return [name for text in values for part in text.split(",") if (name := part.strip())]
 
 
 def _is_same_model(endpoint: Endpoint, other: Endpoint | None) -> bool:

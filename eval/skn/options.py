@@ -13,6 +13,7 @@ from eval.skn.formats.pipelines import (
     ABLATION_PIPELINES,
     DEFAULT_PIPELINES,
     FAIR_ABLATION_PIPELINES,
+    PIPELINES,
 )
 from eval.skn.formats.settings import Setting
 from eval.stats.bootstrap import RESAMPLES
@@ -34,6 +35,7 @@ class RunOptions:
             ``eval.harness.systems.system_registry``.
         settings: ``--set key=value`` pairs for these.
         ablation: compare all pipelines, not only JSON and SKN.
+        formats: names of the pipelines to compare instead, such as ``json_meta``.
         offline: use rules instead of models.
         setting: the setting, the same for all pipelines.
         judge_models: the judges; ``same`` for the model that answers.
@@ -62,6 +64,7 @@ class RunOptions:
     systems: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
     ablation: bool = False
+    formats: tuple[str, ...] = ()
     offline: bool = False
     setting: Setting = field(default_factory=Setting)
     judge_models: tuple[str, ...] = ()
@@ -84,6 +87,7 @@ class RunOptions:
         self._check_searches()
         self._check_models()
         self._check_systems()
+        self._check_formats()
 
     def _check_searches(self) -> None:
         if self.live and self.search is not None:
@@ -138,11 +142,11 @@ class RunOptions:
             )
 
     def _check_systems(self) -> None:
-        if self.systems and (self.ablation or self.setting != Setting()):
+        if self.systems and (self.ablation or self.formats or self.setting != Setting()):
             raise SettingError(
                 "--system replaces the pipelines, and these flags are for pipelines",
-                where="--ablation, --as-published, --hide-question, --constrained, --words, "
-                "--max-tokens",
+                where="--ablation, --formats, --as-published, --hide-question, --constrained, "
+                "--words, --max-tokens",
                 hint="Leave them out, or make a run without --system and compare both.",
             )
         if self.settings and not self.systems:
@@ -151,6 +155,23 @@ class RunOptions:
                 where="--set",
                 hint="Leave it out, or add --system.",
             )
+
+    def _check_formats(self) -> None:
+        if self.formats and self.ablation:
+            raise SettingError(
+                "--ablation compares all formats, and --formats names some of them",
+                where="--ablation, --formats",
+                hint="Leave one of them out.",
+            )
+        known = ABLATION_PIPELINES if self.setting.published else tuple(PIPELINES)
+        for name in self.formats:
+            if name not in known:
+                raise SettingError(
+                    f"there is no format {name!r}"
+                    + (" in the published setting" if self.setting.published else ""),
+                    where="--formats",
+                    hint=f"Formats: {', '.join(known)}.",
+                )
 
     def client_options(self) -> ClientOptions:
         """Returns how models are called; by default with a cache in the folder."""
@@ -173,6 +194,8 @@ class RunOptions:
     @property
     def pipelines(self) -> tuple[str, ...]:
         """Names of the pipelines that are compared."""
+        if self.formats:
+            return self.formats
         if not self.ablation:
             return DEFAULT_PIPELINES
         return ABLATION_PIPELINES if self.setting.published else FAIR_ABLATION_PIPELINES

@@ -111,6 +111,11 @@ def join_first(items: Sequence[str], n_shown: int) -> str:
     return join_list([*items[:n_shown], f"{n_more} more"] if n_more > 0 else items)
 
 
+def split_names(text: str | None) -> list[str]:
+    """Splits a comma-separated list as given on the command line; empty parts are left out."""
+    return [name for part in (text or "").split(",") if (name := part.strip())]
+
+
 def format_count(count: int, noun: str) -> str:
     """Returns a count with its noun, whose plural ends in ``s``: ``1 row``, ``1,200 rows``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kg.base.console import print_text, run_script
+from kg.base.plain_text import split_names
 
 
 def main(
@@ -26,7 +27,7 @@ def main(
     from eval.extraction.files import MANIFEST
     from kg.base.errors import MissingFileError, SettingError
 
-    names = [name.strip() for name in runs.split(",") if name.strip()]
+    names = split_names(runs)
     if not names:
         raise SettingError(
             "no run is given", where="--runs", hint="Use --runs run_001,run_002, for instance."

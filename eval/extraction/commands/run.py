@@ -9,7 +9,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, run_script
-from kg.base.plain_text import format_count
+from kg.base.plain_text import format_count, split_names
 
 if TYPE_CHECKING:
     from eval.extraction.configuration.config import Config
@@ -139,8 +139,7 @@ def main(
         "output.generate_report": report,
     }
     settings = apply_flags(None if config is None else read_config(config), flags)
-    named = tuple(name.strip() for name in (models or "").split(",") if name.strip())
-    named = (*((model,) if model else ()), *named)
+    named = (*((model,) if model else ()), *split_names(models))
     if offline and named:
         raise SettingError(
             "--offline uses no model, but a model is given",

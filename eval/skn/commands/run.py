@@ -9,7 +9,7 @@ import typer
 
 from kg.base import options
 from kg.base.console import print_text, print_warning, run_script
-from kg.base.plain_text import format_count
+from kg.base.plain_text import format_count, split_names
 
 if TYPE_CHECKING:
     from eval.harness.base_run import RunResult
@@ -27,6 +27,12 @@ def main(
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Compare all formats, not only JSON and SKN.")
     ] = False,
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare these formats, comma-separated, such as `json,json_meta,skn`.",
+        ),
+    ] = None,
     offline: Annotated[
         bool,
         typer.Option(
@@ -147,6 +153,7 @@ def main(
             systems=tuple(dict.fromkeys(system or ())),
             settings=parse_settings(set_values or ()),
             ablation=ablation,
+            formats=tuple(dict.fromkeys(split_names(formats))),
             offline=offline,
             setting=setting,
             judge_models=tuple(judge_model or ()),

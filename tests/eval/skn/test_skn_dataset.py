@@ -75,8 +75,14 @@ def test_dataset_has_the_required_counts_and_technologies(samples: list[Sample])
     assert {name for sample in samples for name in sample.technologies} == TECHNOLOGIES
 
 
-def test_ids_are_opaque_ordered_and_questions_unique(samples: list[Sample]) -> None:
-    assert [sample.id for sample in samples] == [f"q{n:02}" for n in range(1, 51)]
+def test_the_first_half_has_half_of_every_category(samples: list[Sample]) -> None:
+    counts = Counter(sample.category for sample in samples[:25])
+    for category, total in QUESTIONS_PER_CATEGORY.items():
+        assert abs(counts[category] - total / 2) <= 1, category
+
+
+def test_ids_are_opaque_and_questions_unique(samples: list[Sample]) -> None:
+    assert sorted(sample.id for sample in samples) == [f"q{n:02}" for n in range(1, 51)]
     assert len({sample.question for sample in samples}) == 50
     for sample in samples:
         assert len(sample.question) <= MAX_QUERY_LENGTH

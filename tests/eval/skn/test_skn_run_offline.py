@@ -245,6 +245,7 @@ def test_different_formats_are_refused_on_resume(workspace: Path) -> None:
         (("--judge-repeats", "2"), 19, "vote once"),
         (("--constrained",), 19, "--constrained"),
         (("--max-tokens", "50"), 19, "--max-tokens"),
+        (("--formats", "skn"), 19, "--ablation, --formats"),
         (("--backend", "duckduckgo"), 19, "--live"),
         (("--shard", "1/0"), 19, "--shard"),
         (("--dataset", "none.json"), 3, "none.json"),
@@ -257,6 +258,14 @@ def test_invalid_flags_are_refused(
     before = read_folder_bytes(workspace)
     assert message in check_error_line(run_epoche(*offline_command(workspace, *options)), code)
     assert read_folder_bytes(workspace) == before
+
+
+def test_unknown_formats_are_refused(tmp_path: Path) -> None:
+    arguments = ("skn", "run", "--offline", "--formats", "json, xml", "--out", tmp_path / "out")
+    line = check_error_line(run_epoche(*arguments), 19)
+    assert "no format 'xml'" in line
+    assert "json_meta" in line
+    assert not (tmp_path / "out").exists()
 
 
 def test_shards_of_a_live_search_are_refused(tmp_path: Path) -> None:
@@ -325,6 +334,8 @@ def test_formats_follow_the_options(tmp_path: Path) -> None:
         FAIR_ABLATION_PIPELINES
     )
     assert FAIR_ABLATION_PIPELINES[:6] == ABLATION_PIPELINES
+    some_formats = RunOptions(dataset=tmp_path, out=tmp_path, formats=("skn", "json_meta"))
+    assert some_formats.pipelines == ("skn", "json_meta")
 
 
 def test_run_over_the_shipped_samples(tmp_path: Path) -> None:
