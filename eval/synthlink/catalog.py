@@ -40,6 +40,13 @@ class Catalog(msgspec.Struct, frozen=True):
         """Ids of all questions, in order."""
         return tuple(question.id for question in self.questions)
 
+    def limit_questions(self, limit: int | None) -> Catalog:
+        """Returns the catalogue of the first ``limit`` questions, with a note; all if None."""
+        if limit is None or limit >= len(self.questions):
+            return self
+        note = f"the first {limit} of {len(self.questions)} questions are scored (--limit)"
+        return Catalog(self.questions[:limit], (*self.notes, note))
+
     @property
     def categories(self) -> tuple[str, ...]:
         """Categories that have questions, in the order of ``CATEGORIES``."""

@@ -51,6 +51,23 @@ class References(NamedTuple):
     """The graph that claims are checked against, or None if no graph is used."""
     pages: Corpus | None
     """The corpus whose source pages are evidence, or None if no corpus is used."""
+    known_ids: tuple[str, ...]
+    """Ids of all questions of the catalogue, scored or not."""
+
+    def read_answers(self, path: Path) -> Predictions:
+        """Reads a file of predictions; those for questions that are not scored are left out.
+
+        Raises:
+            MissingFileError, RecordError: as ``read_predictions``.
+        """
+        predictions = read_predictions(path, self.known_ids)
+        if len(self.known_ids) == len(self.catalog.questions):
+            return predictions
+        scored_ids = set(self.catalog.ids)
+        return Predictions(
+            tuple(row for row in predictions.rows if row.question_id in scored_ids),
+            predictions.refused,
+        )
 
 
 def read_references(options: ScoreOptions) -> References:
@@ -60,7 +77,13 @@ def read_references(options: ScoreOptions) -> References:
         MissingFileError, RecordError, DuplicateIdError: catalogue or corpus cannot be read.
         DomainError, EpocheError: the domain cannot be opened.
     """
-    return References(read_catalog(options.catalog), _open_knowledge(options), _read_pages(options))
+    catalog = read_catalog(options.catalog)
+    return References(
+        catalog.limit_questions(options.limit),
+        _open_knowledge(options),
+        _read_pages(options),
+        catalog.ids,
+    )
 
 
 def score_files(
@@ -103,16 +126,16 @@ def score_files(
         judged=judged,
         watch=watch,
     )
-    predictions = read_predictions(options.predictions, catalog.ids)
+    predictions = references.read_answers(options.predictions)
     report = score_with_options(predictions)
     repeats = None
     if repeat_files:
-        others = [score_with_options(read_predictions(path, catalog.ids)) for path in repeat_files]
+        others = [score_with_options(references.read_answers(path)) for path in repeat_files]
         repeats = score_repeats([report, *others])
         notes = (*list_repeat_notes(repeats), *report.notes)
         report = msgspec.structs.replace(report, notes=notes)
     other_reports = {
-        name: score_with_options(read_predictions(file, catalog.ids))
+        name: score_with_options(references.read_answers(file))
         for name, file in zip(names[1:], options.compare, strict=True)
     }
     hashes = dict(zip(names, map(sha256_file, files), strict=True))
@@ -216,7 +239,7 @@ def _build_manifest(
     repeat_files: Sequence[Path],
     judged: Judgement | None,
 ) -> SynthLinkManifest:
-    catalog, knowledge, pages = references
+    catalog, knowledge, pages, _ = references
     catalog_sha256 = sha256_bytes(to_json_bytes(catalog.questions))
     graph = None if knowledge is None else knowledge.graph.sha256
     catalog_name = corpus_name = SHIPPED_NAME

@@ -215,6 +215,7 @@ def main(
             compare or [],
             seed=seed,
             resamples=resamples,
+            limit=limit,
             judge=judge and replace(judge, earlier_totals=manifest.calls),
         )
     existing = f" ({done.existing} were there already)" if done.existing else ""
@@ -234,6 +235,7 @@ def _score_run(
     *,
     seed: int,
     resamples: int,
+    limit: int | None,
     judge: JudgeOptions | None,
 ) -> JudgeReport | None:
     """Scores a run in its own folder, prints the scores, and returns the judge's report."""
@@ -251,6 +253,7 @@ def _score_run(
             compare=tuple(compare),
             seed=seed,
             resamples=resamples,
+            limit=limit,
         ),
         judge,
     )

@@ -82,6 +82,9 @@ def main(
         float | None,
         typer.Option(help="Minimum F1 of a correct answer, in both modes.", show_default="0.5"),
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Score the first N questions of the catalogue only.")
+    ] = None,
     confidence: options.Confidence = 0.95,
     resamples: options.Resamples = 2000,
     seed: options.ResampleSeed = 12345,
@@ -146,6 +149,7 @@ def main(
         confidence=confidence,
         resamples=resamples,
         seed=seed,
+        limit=limit,
     )
     # Every run folder gets its scores; the first also gets the comparisons.
     for file, folder in zip(files[1:], folders[1:], strict=True):

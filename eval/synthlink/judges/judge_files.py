@@ -11,7 +11,6 @@ from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.file_scorer import References, read_references
 from eval.synthlink.judges.judge_items import AnswerClaims, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
-from eval.synthlink.predictions import read_predictions
 from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement
 from kg.base.console import show_stages
@@ -64,7 +63,7 @@ def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
     answers: list[AnswerClaims] = []
     with show_stages() as watch:
         for file in files:
-            predictions = read_predictions(file, references.catalog.ids)
+            predictions = references.read_answers(file)
             answers += _iter_answer_claims(predictions, references, options.thresholds, watch)
     pages = None if references.pages is None else SourcePages(references.pages)
     items = select_items_to_judge(answers, references.catalog.questions, pages)

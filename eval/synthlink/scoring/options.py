@@ -43,6 +43,8 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = DEFAULT_CONFIDENCE
     resamples: int = DEFAULT_RESAMPLES
     seed: int = SEED
+    limit: int | None = None
+    """Score the first ``limit`` questions of the catalogue only."""
 
     def __post_init__(self) -> None:
         if self.correct is not None and not 0 < self.correct <= 1:

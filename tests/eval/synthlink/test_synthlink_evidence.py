@@ -11,12 +11,14 @@ from synthlink_six_answers import read_six_questions
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages, collect_sentences
-from eval.synthlink.items import Question, Source, Step
+from eval.synthlink.items import CATEGORIES, Question, Source, Step
 from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.sentences import split_sentences
 from retrieval.corpus import Corpus, CorpusPage, read_corpus
 
-QUESTIONS = read_catalog().questions
+QUESTIONS = sorted(
+    read_catalog().questions, key=lambda q: (list(CATEGORIES).index(q.category), q.id)
+)
 RHINE = CorpusPage(
     "https://en.wikipedia.org/wiki/Rhine",
     "Rhine",

@@ -15,10 +15,13 @@ from eval.synthlink.agents.extractive import FEEDBACK_WEIGHT, MAX_SENTENCES, Ext
 from eval.synthlink.agents.library import CorpusLibrary, Hit
 from eval.synthlink.agents.trail import MAX_ROUNDS, Trail
 from eval.synthlink.catalog import read_catalog
+from eval.synthlink.items import CATEGORIES
 from kg.base.errors import SearchError
 from retrieval.corpus import read_corpus
 
-QUESTIONS = read_catalog().questions[::3]
+QUESTIONS = sorted(
+    read_catalog().questions, key=lambda q: (list(CATEGORIES).index(q.category), q.id)
+)[::3]
 
 
 def run_agent(library: CorpusLibrary, question: str, rounds: int = MAX_ROUNDS) -> Trail:
