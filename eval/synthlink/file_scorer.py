@@ -11,6 +11,7 @@ import msgspec
 
 from eval.synthlink.answer_source import list_repeat_files
 from eval.synthlink.catalog import SHIPPED_CATALOG, Catalog, read_catalog
+from eval.synthlink.items import Question
 from eval.synthlink.predictions import Predictions, read_predictions
 from eval.synthlink.scoring.comparison import compare_reports
 from eval.synthlink.scoring.manifest import ComparedFile, SynthLinkManifest
@@ -51,8 +52,8 @@ class References(NamedTuple):
     """The graph that claims are checked against, or None if no graph is used."""
     pages: Corpus | None
     """The corpus whose source pages are evidence, or None if no corpus is used."""
-    known_ids: tuple[str, ...]
-    """Ids of all questions of the catalogue, scored or not."""
+    all_questions: tuple[Question, ...]
+    """All questions of the catalogue, scored or not."""
 
     def read_answers(self, path: Path) -> Predictions:
         """Reads a file of predictions; those for questions that are not scored are left out.
@@ -60,8 +61,8 @@ class References(NamedTuple):
         Raises:
             MissingFileError, RecordError: as ``read_predictions``.
         """
-        predictions = read_predictions(path, self.known_ids)
-        if len(self.known_ids) == len(self.catalog.questions):
+        predictions = read_predictions(path, Catalog(self.all_questions).ids)
+        if len(self.all_questions) == len(self.catalog.questions):
             return predictions
         scored_ids = set(self.catalog.ids)
         return Predictions(
@@ -82,7 +83,7 @@ def read_references(options: ScoreOptions) -> References:
         catalog.limit_questions(options.limit),
         _open_knowledge(options),
         _read_pages(options),
-        catalog.ids,
+        catalog.questions,
     )
 
 
@@ -239,8 +240,9 @@ def _build_manifest(
     repeat_files: Sequence[Path],
     judged: Judgement | None,
 ) -> SynthLinkManifest:
-    catalog, knowledge, pages, _ = references
-    catalog_sha256 = sha256_bytes(to_json_bytes(catalog.questions))
+    catalog, knowledge, pages, all_questions = references
+    catalog_sha256 = sha256_bytes(to_json_bytes(all_questions))
+    is_limited = len(catalog.questions) < len(all_questions)
     graph = None if knowledge is None else knowledge.graph.sha256
     catalog_name = corpus_name = SHIPPED_NAME
     if options.catalog is not None and not _is_shipped(options.catalog):
@@ -268,6 +270,8 @@ def _build_manifest(
         )
         for file in repeat_files
     ]
+    if is_limited:
+        signature_parts["limit"] = len(catalog.questions)
     if repeats:
         signature_parts["repeats"] = len(repeats) + 1
     judge = None if judged is None else judged.to_manifest()
@@ -289,7 +293,8 @@ def _build_manifest(
         ),
         catalog=catalog_name,
         catalog_sha256=catalog_sha256,
-        questions=len(catalog.questions),
+        questions=len(all_questions),
+        limit=len(catalog.questions) if is_limited else None,
         domain=report.graph,
         graph_sha256=graph,
         shapes_sha256=None if knowledge is None else knowledge.shapes.sha256,

@@ -172,7 +172,7 @@ def _list_shared_questions(
 ) -> list[int]:
     """Returns the numbers, from 0, of the questions that all runs asked."""
     asked = [
-        find_asked_questions(folder / manifest.predictions, manifest.questions)
+        find_asked_questions(folder / manifest.predictions, manifest.questions)[: manifest.limit]
         for folder, manifest in zip(folders, manifests, strict=True)
     ]
     questions = [{str(number): number for number in numbers} for numbers in asked]

@@ -45,7 +45,9 @@ class SynthLinkManifest(msgspec.Struct, frozen=True, kw_only=True):
     catalog_sha256: str
     """SHA-256 of all questions as parsed, independent of the file layout."""
     questions: int
-    """Number of questions."""
+    """Number of questions of the catalogue."""
+    limit: int | None = None
+    """Number of questions that were scored, the first ones; None for all."""
     domain: str = ""
     """The domain with the graph that claims were checked against; empty for none."""
     graph_sha256: str | None = None
