@@ -276,9 +276,13 @@ extract: setup ## Texts to data by JSON Schema, thirty metrics: by rules, or by 
 
 # -- multi-hop questions -------------------------------------------------------------------------
 
-synthlink: setup ## Sixty multi-hop questions: a graph-walking agent, or EPOCHE_MODEL, against a reader of passages   [SYNTHLINK_FLAGS=]
+# Recorded models answer the first 12 questions, and are compared with the systems without a model on these.
+ask_synthlink = @EPOCHE_RECORDINGS= $(EPOCHE) synthlink run --system agent --model recorded/$(1) --limit 12 --compare '$(OUT)/synthlink/predictions.json' --compare '$(OUT)/synthlink/extractive/predictions.json' --seed $(SEED) --out '$(OUT)/synthlink/agent@$(1)'
+
+synthlink: setup ## Sixty multi-hop questions: a graph-walking agent, or EPOCHE_MODEL, against a reader of passages; recorded models on twelve   [SYNTHLINK_FLAGS=]
 	@$(EPOCHE) synthlink run --system extractive --no-score --seed $(SEED) --out '$(OUT)/synthlink/extractive'
 	@$(EPOCHE) synthlink run $(if $(EPOCHE_MODEL),--system agent --model '$(EPOCHE_MODEL)',--system graph_walk) --compare '$(OUT)/synthlink/extractive/predictions.json' --seed $(SEED) --out '$(OUT)/synthlink$(run_slug)' $(SYNTHLINK_FLAGS)
+	$(if $(EPOCHE_MODEL),,$(foreach model,$(call list_recorded,synthlink),$(call ask_synthlink,$(model))$(newline)))
 
 # -- for developers ------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kg.base.closable import Closable
-from kg.base.console import make_progress_bar
+from kg.base.console import format_rate, make_progress_bar
 from kg.base.plain_text import to_one_line
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class RunProgress(Closable):
         rate = self._done / seconds if seconds > 0 else 0.0
         parts = [
             f"{self._title}: {self._done:,}/{self._total:,}",
-            f"{rate:.1f}/s",
+            *([format_rate(rate)] if rate else []),
             *self._format_notes(),
         ]
         if rate:

@@ -112,6 +112,13 @@ def track_progress(items: Iterable[Item], *, what: str, total: int | None = None
         yield from bar.track(items, total=total, description=what)
 
 
+def format_rate(per_second: float) -> str:
+    """Formats a rate: ``128.0/s``, or ``22 s each`` for a slow one; empty for none."""
+    if per_second <= 0:
+        return ""
+    return f"{per_second:.1f}/s" if per_second >= 1 else f"{1 / per_second:.0f} s each"
+
+
 def make_progress_bar(*fields: str) -> Progress:
     """Returns a progress bar on standard error: done of total, rate, time left.
 
@@ -134,7 +141,7 @@ def make_progress_bar(*fields: str) -> Progress:
 
     class RateColumn(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+            return Text(format_rate(task.speed or 0.0))
 
     return Progress(
         TextColumn("{task.description}", markup=False),

@@ -46,7 +46,7 @@ def test_run_without_answers_prints_progress(
     with RunProgress("a\x1b[31m", 5) as run_progress:
         clock[0] += 11
         run_progress.show_if_due()
-    assert capsys.readouterr().err == "a[31m: 0/5 · 0.0/s\n"
+    assert capsys.readouterr().err == "a[31m: 0/5\n"
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,12 @@ def test_run_without_answers_prints_progress(
 )
 def test_remaining_time_is_formatted(seconds: float, expected: str) -> None:
     assert progress._format_duration(seconds) == expected
+
+
+def test_slow_runs_show_the_seconds_of_one_question(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunProgress("agent", 12) as run_progress:
+        clock[0] += 44
+        run_progress.count_answer(failed=False, spent_usd=None)
+    assert capsys.readouterr().err == "agent: 1/12 · 44 s each · 8:04 left\n"

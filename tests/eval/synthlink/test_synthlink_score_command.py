@@ -182,6 +182,16 @@ def test_comparison_of_files_is_described(working_folder: Path) -> None:
         "synthlink", "score", "--predictions", "good.json", "--compare", "x.json", *options
     )
     assert result.out.count("no significant difference") == 1
+    # --limit: both files are scored over the first questions only.
+    result = run_epoche(
+        *("synthlink", "score", "--predictions", "half.json", "--compare", "good.json"),
+        *("--limit", 12, *options),
+    )
+    assert result.code == 0, result.err
+    assert "6 of 12 questions answered" in result.out
+    assert "the first 12 of 60 questions are scored (--limit)" in result.out
+    markdown = (working_folder / "results" / "synthlink_comparison.md").read_text()
+    assert "Questions answered: 6 of 12 against 12" in markdown
 
 
 def test_modes_and_thresholds_are_applied(working_folder: Path) -> None:
