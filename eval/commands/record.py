@@ -106,7 +106,8 @@ def main(
     write_readme(out)
     for suffix in ("", "-wal", "-shm"):
         cache_file.with_name(cache_file.name + suffix).unlink(missing_ok=True)
-    print_text(f"{header.n_replies} replies → {packed}")
+    replies = "1 reply" if header.n_replies == 1 else f"{header.n_replies:,} replies"
+    print_text(f"{replies} → {packed}")
 
 
 def read_plan(path: Path) -> list[str]:

@@ -109,7 +109,7 @@ def _guard_reply(
     from eval.model.client import ClientOptions, ModelClient
 
     async def relay_reply() -> None:
-        async with ModelClient.open(ClientOptions(model=model)) as client:
+        async with ModelClient.open(ClientOptions(model=model), logprobs=False) as client:
             reply = client.stream([{"role": "user", "content": prompt}])
             async for event in guard.iter_events_async(reply):
                 show_event(event)

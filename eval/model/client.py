@@ -10,6 +10,7 @@ or ``.env`` (``docs/how-to/models.md``). The cost of a call is added to the open
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
@@ -23,7 +24,7 @@ from eval.model.completion import Completion, Message, Mode, Reply
 from eval.model.environment import read_variables
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price
-from eval.model.providers import find_endpoint
+from eval.model.providers import RECORDED, find_endpoint
 from eval.model.replies.reply_form import ReadResult, ReplyForm, get_form
 from eval.model.replies.schema_form import SchemaForm
 from eval.model.server.caller import (
@@ -225,10 +226,17 @@ class ModelClient:
     async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         """Yields the reply piece by piece, as the model writes it; never cached.
 
+        A recorded model yields its recorded reply word by word.
+
         Raises:
             ModelAccessError: as ``complete``.
             ModelCallError: the call failed, or the stream was cut off or got too long.
         """
+        if self._caller.endpoint.provider == RECORDED:
+            completion = await self._request_completion(messages, None, 0)
+            for word in re.findall(r"\s*\S+|\s+$", completion.text):
+                yield word
+            return
         log = current_calls()
         body = build_request_body(self._head, msgspec.json.encode(messages), streamed=True)
         started_at, n_chars, is_finished, usage = time.perf_counter(), 0, False, None

@@ -312,6 +312,7 @@ def pack_recording(
         The header as written.
 
     Raises:
+        RecordError: there are none.
         WriteError: the file cannot be written.
     """
     database = sqlite3.connect(cache_file)
@@ -332,6 +333,12 @@ def pack_recording(
         )
     finally:
         database.close()
+    if not rows:
+        raise RecordError(
+            "no reply was recorded, since no command of the plan asked the model",
+            where=f"{model}, {out.name}",
+            hint="Let a command ask it: `--model {model}`, or a system that asks EPOCHE_MODEL.",
+        )
     lines = [msgspec.json.encode(header)]
     lines += [msgspec.json.encode(_Line(key.hex(), msgspec.Raw(reply))) for key, reply in rows]
     write_bytes_atomic(out, lzma.compress(b"\n".join(lines) + b"\n", preset=9))

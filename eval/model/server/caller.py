@@ -280,7 +280,7 @@ class Caller:
     def _build_access_hint(self) -> str:
         """Returns what to check if the model cannot be used, with the command that tests it."""
         if self.endpoint.provider == RECORDED:
-            return "A recorded model answers only what was recorded, and no streams."
+            return "A recorded model answers only what was recorded."
         command = f"epoche test-connection --model {self.endpoint.name}"
         if self._options.base_url is not None:
             command = "epoche extract test-connection, with the same --config or --base-url"

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from servers.llama_server import write_model
 from stage_calls import check_error_line, command_line, run_epoche
@@ -240,6 +241,30 @@ def test_a_readme_of_the_user_is_kept(gguf: Path, tmp_path: Path) -> None:
     done = run_epoche("record", gguf, write_plan(tmp_path, CARDS), "--out", tmp_path)
     assert "epoche record did not write" in check_error_line(done, 15)
     assert (tmp_path / "README.md").read_text() == "# Mine\n"
+
+
+def test_a_guarded_reply_is_recorded_and_replayed_word_by_word(
+    gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "guard --domain rivers --json --ask 'Where does the Rhine end?'"
+    code, output = record(gguf, write_plan(tmp_path, command), tmp_path / "recordings")
+    assert code == 0, output
+    assert "1 reply →" in output
+    monkeypatch.setenv(RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
+    done = run_epoche(*fill_command(command, "", tmp_path), "--model", f"{RECORDED}/{MODEL}")
+    assert done.code == 0, done.err
+    assert done.out in output
+    events = [msgspec.json.decode(line) for line in done.out.splitlines()]
+    (path,) = find_recordings(tmp_path / "recordings")
+    (reply,) = load_recording(path).replies.values()
+    assert "".join(event["source"] for event in events) == msgspec.json.decode(reply)["text"]
+
+
+def test_a_plan_that_asks_no_model_is_an_error(gguf: Path, tmp_path: Path) -> None:
+    code, output = record(gguf, write_plan(tmp_path, CARDS), tmp_path / "recordings")
+    assert code == 12
+    assert "no reply was recorded" in output
+    assert not find_recordings(tmp_path / "recordings")
 
 
 def test_a_plan_has_commands(tmp_path: Path) -> None:
