@@ -13,7 +13,7 @@ REPLAY = ("--model", RECORDED, "--sample", 60, "--seed", 12345)
 
 
 class Reader:
-    """Fills top-level fields with numbers and capitalised words of a text, or the first choice."""
+    """Takes the word after a field's name; else the next number or capitalised word."""
 
     name = "reader"
 
@@ -22,16 +22,18 @@ class Reader:
         return {"version": 1}
 
     def answer(self, view: Any) -> dict[str, Any]:
-        """Returns an object, without fields of other types or beyond the last word."""
+        """Fills the numbers and texts at the top level of a schema, and the first of choices."""
         numbers = iter(re.findall(r"\d+", view.text))
         names = iter(re.findall(r"\b[A-Z]\w+", view.text))
         found: dict[str, Any] = {}
         for field, schema in view.schema.get("properties", {}).items():
             kinds = schema.get("type", ())
+            words = re.escape(field).replace("_", r"[\W_]+")
+            label = re.search(rf"\b{words}\W+(\S*\w)", view.text, re.IGNORECASE)
             if "enum" in schema:
                 found[field] = schema["enum"][0]
             elif "integer" in kinds or "number" in kinds:
-                found[field] = int(next(numbers, 0))
+                found[field] = int(label[1] if label and label[1].isdigit() else next(numbers, 0))
             elif "string" in kinds:
-                found[field] = next(names, None)
+                found[field] = label[1] if label else next(names, None)
         return {field: value for field, value in found.items() if value is not None}

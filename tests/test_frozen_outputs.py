@@ -169,6 +169,7 @@ def run_job(job: str, folder: Path) -> Outputs:
         env={
             **environment,
             "PYTHONUTF8": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # of the system that `extract` asks
             "HOME": str(folder),
             "COLUMNS": "80",
             "TZ": "UTC",
