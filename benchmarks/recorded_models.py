@@ -97,13 +97,13 @@ Seconds are those of the recording, on two cores that had little else to do.
 
 EXTRACTION = """## Data from texts
 
-What `make extract` replays: {n_samples} of the shipped texts, {n_expected:,} fields that a text has a
-value for. Fields that it has none for are left out, rightly, or invented ([metrics](extraction.md)).
+What `make extract` replays: {n_samples} of the shipped texts, with {n_expected:,} fields that texts
+give a value for. Other fields are left out, rightly, or invented ([metrics](extraction.md)).
 """
 
 EXTRACTION_LIMITS = """
-Models this small show that the metrics tell values that are rightly left out from invented ones, and
-cannot show how many a larger model invents.
+Models this small show that the metrics tell values that are rightly left out from invented ones.
+They cannot show how many a larger model invents.
 """
 
 EXTRACTION_METRICS = (
@@ -399,10 +399,8 @@ def render_extraction(report: ExtractionReport) -> Iterator[str]:
     names = {name: split_name(f":{name}")[0] for name in report.systems}
     for system, name in names.items():
         invented = report.systems[system].metrics["invented_rate"]
-        yield (
-            f"* {name} invents a value for {invented.numerator:.0f} of the {invented.denominator:.0f}"
-            f" fields that a text has no value for: {render_value(invented)}."
-        )
+        counts = f"{invented.numerator:.0f} of the {invented.denominator:.0f} fields"
+        yield f"* {name} invents a value for {counts} without one: {render_value(invented)}."
     yield EXTRACTION_LIMITS
     yield render_table(
         ("metric", *names.values()),

@@ -1,4 +1,4 @@
-"""A system of one's own that fills schemas without a model, and a recorded model, for cheap runs."""
+"""A system without a model that fills schemas, and a recorded model, for cheap runs."""
 
 from __future__ import annotations
 
