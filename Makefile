@@ -33,6 +33,8 @@ LLM_NUM      ?= 9
 run_slug = $(if $(EPOCHE_MODEL),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
 
 comma  := ,
+empty  :=
+space  := $(empty) $(empty)
 VENV   := .venv
 BIN    := $(VENV)/bin
 EPOCHE := $(BIN)/python -m epoche
@@ -271,8 +273,16 @@ skn: setup ## Eight extraction formats on fifty questions: by rules, or by EPOCH
 
 # -- structured extraction -----------------------------------------------------------------------
 
-extract: setup ## Texts to data by JSON Schema, thirty metrics: by rules, or by EPOCHE_MODEL   [EXTRACT_FLAGS=]
-	@$(EPOCHE) extract run $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --out '$(OUT)/extract$(run_slug)' $(EXTRACT_FLAGS)
+# Replies are recorded for 60 of the shipped texts, so not for others, nor for other prompts.
+recorded_extractors = $(subst $(space),$(comma),$(addprefix recorded/,$(call list_recorded,extract)))
+asks_other_texts    = $(filter-out 12345,$(SEED))$(filter $(addsuffix %,--dataset --split --sample --seed --repeat --structured --config),$(EXTRACT_FLAGS))
+replay_extract      = EPOCHE_RECORDINGS= $(EPOCHE) extract run --models '$(recorded_extractors)' --sample 60 --seed $(SEED) --out '$(OUT)/extract' $(EXTRACT_FLAGS)
+run_extract         = $(EPOCHE) extract run --model '$(EPOCHE_MODEL)' --out '$(OUT)/extract$(run_slug)' $(EXTRACT_FLAGS)
+no_extract          = echo "no recorded model: replies are recorded for 60 of the shipped texts, as the default SEED draws them, only; make extract EPOCHE_MODEL=provider/model asks a model (docs/how-to/models.md)"
+can_replay_extract  = $(if $(asks_other_texts),,$(recorded_extractors))
+
+extract: setup ## Texts to data by JSON Schema, thirty metrics: recorded models, or EPOCHE_MODEL   [EXTRACT_FLAGS=]
+	@$(if $(EPOCHE_MODEL),$(run_extract),$(if $(can_replay_extract),$(replay_extract),$(no_extract)))
 
 # -- multi-hop questions -------------------------------------------------------------------------
 

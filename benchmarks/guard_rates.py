@@ -5,16 +5,23 @@
 The claims are about the shipped rivers, each with a verdict proved by the oracle: those of cards
 (entailed, contradictory, unknown) and near-misses. They are worded in five ways, embedded in
 running text and streamed in chunks of random length. Further tables use the manually written
-paraphrases (converted to statements) and statements of ``tests/data``. A claim counts as passed if
+paraphrases (converted to statements) and statements of ``tests/data``, and what recorded models
+wrote about 40 rivers, labelled by hand (``model_statements.jsonl``). A claim counts as passed if
 every clause that contains a word of it passed. The rates measure only how well the guard reads
 text, because it uses the same oracle that determined the labels.
+
+    python -m benchmarks.guard_rates --write-sheet FILE
+
+writes the replies of the recorded models, to be labelled by hand.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import random
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +33,10 @@ from cards.generator import make_cards
 from cards.knowledge_base import choose_default_predicates
 from eval.guard.licenser import Event, Policy
 from eval.guard.stream import Guard
+from eval.model.client import ModelClient
+from eval.model.options import ClientOptions
+from eval.model.providers import RECORDED
+from eval.model.recorded_replies import SHIPPED, find_recordings, load_recording
 from eval.questions.declarative import convert_to_statement
 from kg.base.plain_text import capitalise_sentence
 from kg.base.proportions import wilson_interval
@@ -34,6 +45,7 @@ from kg.knowledge import KnowledgeBase
 from kg.words.label_grammar import parse_label
 
 PARAPHRASES = Path(__file__).parents[1] / "tests" / "data" / "rivers_paraphrases.jsonl"
+MODEL_STATEMENTS = Path(__file__).with_name("model_statements.jsonl")
 STATEMENTS = PARAPHRASES.with_name("rivers_statements.jsonl")
 SEED = 2025
 POLICIES = {
@@ -269,6 +281,44 @@ def read_statements(kb: KnowledgeBase) -> tuple[str, list[ClaimSpan]]:
     return text, spans
 
 
+def read_model_replies() -> list[dict[str, str]]:
+    """Returns what each recorded model wrote when it was asked by the plan ``guard``."""
+    replies = []
+    for path in find_recordings(SHIPPED):
+        recording = load_recording(path)
+        if not path.name.endswith(".guard.jsonl.xz"):
+            continue
+        for command in recording.header.plan:
+            prompt = shlex.split(command)[-1]
+            text = asyncio.run(_ask(f"{RECORDED}/{recording.header.model}", prompt))
+            replies.append({"model": recording.header.model, "prompt": prompt, "text": text})
+    return replies
+
+
+async def _ask(model: str, prompt: str) -> str:
+    async with ModelClient.open(ClientOptions(model=model), logprobs=False) as client:
+        pieces = client.stream([{"role": "user", "content": prompt}])
+        return "".join([piece async for piece in pieces])
+
+
+def read_model_statements() -> tuple[str, list[ClaimSpan]]:
+    """Reads the claims in the replies of recorded models, labelled by hand.
+
+    A claim is true if the graph says so; what the graph contradicts or does not say is false.
+    """
+    labels = [json.loads(line) for line in MODEL_STATEMENTS.read_text("utf-8").splitlines()]
+    text, spans = "", []
+    for reply in read_model_replies():
+        for row in labels:
+            if (row["model"], row["prompt"]) != (reply["model"], reply["prompt"]):
+                continue
+            start = reply["text"].index(row["claim"]) + len(text)
+            form = f"{row['model']}: {row['predicate']}"
+            spans.append(ClaimSpan(start, start + len(row["claim"]), row["is_true"], form))
+        text += reply["text"].rstrip() + "\n\n"
+    return text, sorted(spans)
+
+
 def _parse_claim(kb: KnowledgeBase, names: list[str | int]) -> Claim | None:
     """Returns the claim given by labels; None if a name is ambiguous or the object is a number."""
     subj, pred, obj = names
@@ -295,11 +345,18 @@ def main() -> None:
     parser.add_argument(
         "--claims", type=int, default=1_500, help="approximate number of claims to make"
     )
+    parser.add_argument("--write-sheet", type=Path, help="write the replies to be labelled, only")
+    arguments = parser.parse_args()
+    if arguments.write_sheet:
+        rows = [json.dumps(reply, ensure_ascii=False) for reply in read_model_replies()]
+        arguments.write_sheet.write_text("".join(f"{row}\n" for row in rows), "utf-8")
+        return
     kb = KnowledgeBase.open("rivers")
-    claims = make_labelled_claims(kb, parser.parse_args().claims)
+    claims = make_labelled_claims(kb, arguments.claims)
     print_rates(kb, "From templates", *write_running_text(kb, claims))
     print_rates(kb, "Hand-written paraphrases, as statements", *read_paraphrases(kb))
     print_rates(kb, "Hand-written statements, never used for fixes", *read_statements(kb))
+    print_rates(kb, "Replies of recorded models, labelled by hand", *read_model_statements())
     print(f"\nclauses withheld in text without claims: {rate_withheld_fillers(kb)}")
 
 

@@ -1,7 +1,7 @@
-"""Writes what the recorded models show on the sample of the default cards, as Markdown tables.
+"""Writes what the recorded models show, on cards and on texts to extract from, as Markdown tables.
 
-    make all compare
-    python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
+    make all compare extract
+    python benchmarks/recorded_models.py results --out docs/reference/recorded-models.md
 
 The numbers in tables are copied from ``metrics.json``, or counted in the rows.
 """
@@ -25,13 +25,16 @@ from eval.abstention.result import PENALTY_MARK
 from eval.abstention.run_files import find_result_files
 from eval.blocks.escaped_text import render_markdown_table
 from eval.blocks.text_format import format_number, format_p_value, format_signed, to_chart_estimate
+from eval.extraction.blocks.run_data import read_run
+from eval.extraction.record import ExtractionReport
 from eval.model.providers import RECORDED
 from kg.base.files import write_text_atomic
 
 INTRODUCTION = """# What the recorded models show
 
 `make all` replays what real language models answered to a sample of its cards ({n_cards}), beside
-the systems that need no model. Step by step, for one of them:
+the systems that need no model, and `make extract` [what one extracted](#data-from-texts). Step by
+step, for one of them:
 
 ```console
 $ epoche cards --num-per-type 200 --num-faithfulness 50 --audit --out cards.jsonl
@@ -45,8 +48,8 @@ raw_closed_book: 300 answers → answers.jsonl …
 This page is written by
 
 ```sh
-make all compare
-python benchmarks/recorded_models.py results/sample --out docs/reference/recorded-models.md
+make all compare extract
+python benchmarks/recorded_models.py results --out docs/reference/recorded-models.md
 ```
 
 Intervals are {confidence:g} %. Models of 135 million and 1.5 billion parameters, quantised to four
@@ -92,17 +95,34 @@ Means over the cards. Prompt tokens include those that the server had kept from 
 Seconds are those of the recording, on two cores that had little else to do.
 """
 
+EXTRACTION = """## Data from texts
+
+What `make extract` replays: {n_samples} of the shipped texts, with {n_expected:,} fields that texts
+give a value for. Other fields are left out, rightly, or invented ([metrics](extraction.md)).
+"""
+
+EXTRACTION_LIMITS = """
+Models this small show that the metrics tell values that are rightly left out from invented ones.
+They cannot show how many a larger model invents.
+"""
+
+EXTRACTION_METRICS = (
+    *("right_rate", "wrong_rate", "omission_rate", "left_out_rate", "invented_rate"),
+    *("schema_validity", "exact_match", "field_f1_partial", "extraction_quality_score"),
+)
+
 Row = dict[str, Any]
 
 
 def main() -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sample", type=Path, help="results/sample, as made by `make all`")
+    parser.add_argument("results", type=Path, help="made by `make all compare extract`")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    report = read_metrics(arguments.sample / "metrics.json")
-    rows = read_rows(find_result_files([arguments.sample]))
+    sample = arguments.results / "sample"
+    report = read_metrics(sample / "metrics.json")
+    rows = read_rows(find_result_files([sample]))
     systems = report.policies["licensed"].systems
     models = sorted((name for name in systems if f":{RECORDED}/" in name), key=split_name)
     names = [*(name for name in systems if name not in models), *models]
@@ -120,11 +140,12 @@ def main() -> None:
         CONFIDENCE,
         render_confidence({name: rows[name] for name in models}),
         DEGRADATION,
-        render_degradation(sorted(arguments.sample.glob(f"degraded/*/{DATA_NAME}"))),
+        render_degradation(sorted(sample.glob(f"degraded/*/{DATA_NAME}"))),
         PENALTIES,
-        render_penalties(sorted(arguments.sample.glob("penalties/*/metrics.json"))),
+        render_penalties(sorted(sample.glob("penalties/*/metrics.json"))),
         COSTS,
         render_costs({name: rows[name] for name in models}),
+        *render_extraction(read_run(arguments.results / "extract").report),
     ]
     write_text_atomic(arguments.out, "\n".join(parts))
     print(f"{len(models)} systems with a recorded model → {arguments.out}")
@@ -370,6 +391,27 @@ def render_costs(rows_by_system: dict[str, list[Row]]) -> str:
         )
     heads = ("model", "system", "prompt tokens", "reply tokens", "seconds")
     return render_table(heads, lines)
+
+
+def render_extraction(report: ExtractionReport) -> Iterator[str]:
+    """Renders what each model extracted: a sentence, and a column of metrics."""
+    yield EXTRACTION.format(n_samples=report.n_samples, n_expected=report.n_expected)
+    names = {name: split_name(f":{name}")[0] for name in report.systems}
+    for system, name in names.items():
+        invented = report.systems[system].metrics["invented_rate"]
+        counts = f"{invented.numerator:.0f} of the {invented.denominator:.0f} fields"
+        yield f"* {name} invents a value for {counts} without one: {render_value(invented)}."
+    yield EXTRACTION_LIMITS
+    yield render_table(
+        ("metric", *names.values()),
+        (
+            [
+                f"`{metric}`",
+                *(render_value(system.metrics[metric]) for system in report.systems.values()),
+            ]
+            for metric in EXTRACTION_METRICS
+        ),
+    )
 
 
 if __name__ == "__main__":

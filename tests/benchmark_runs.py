@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from extraction_reader import READER
 from stage_calls import CommandResult, run_epoche
 
 import retrieval
@@ -65,7 +66,7 @@ class MadePath:
 
 COMMANDS: dict[str, list[object]] = {
     "cards": ["eval", "--system", "controls", "--cards", MadePath(make_card_folder, "cards.jsonl")],
-    "extraction": ["extract", "run", "--offline", "--resamples", 100, "--no-report"],
+    "extraction": ["extract", "run", *READER, "--resamples", 100, "--no-report"],
     "retrieval": [
         *("retrieval", "eval", "--run", MadePath(make_text_run, "run")),
         *("--questions", MadePath(make_text_run, "questions.jsonl"), "--split", "all"),

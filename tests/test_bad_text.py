@@ -143,9 +143,7 @@ def test_unusable_configurations_are_reported(
     workspace: Path, content: bytes, message: str
 ) -> None:
     write_file("bad.yaml", content)
-    check_failure(
-        workspace, 38, "extract", "run", "--offline", "--config", "bad.yaml", message=message
-    )
+    check_failure(workspace, 38, "extract", "run", "--config", "bad.yaml", message=message)
 
 
 def test_invalid_samples_are_reported(workspace: Path) -> None:

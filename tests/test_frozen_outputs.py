@@ -23,12 +23,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import extraction_reader
 import pytest
+from extraction_reader import READER, REPLAY
 from frozen.column_store import Outputs, compare_outputs, read_frozen, write_frozen
 from frozen.output_files import read_outputs
 from stage_calls import PRODUCT
@@ -92,8 +95,8 @@ JOBS: dict[str, tuple[str, ...]] = {
     ),
     "skn": ("skn run --ablation --offline --limit 6 --seed 12345 --out skn",),
     "extract": (
-        "extract run --offline --limit 16 --out first",
-        "extract run --offline --limit 16 --structured text --out second",
+        f"extract run {' '.join(map(str, REPLAY))} --limit 16 --out first",
+        f"extract run {' '.join(READER)} --sample 60 --seed 12345 --limit 16 --out second",
         "extract compare --runs first,second --output comparison.html",
     ),
     "synthlink": (
@@ -154,6 +157,8 @@ def run_job(job: str, folder: Path) -> Outputs:
     """
     if job == "text":
         write_inputs(folder)
+    if job == "extract":
+        shutil.copy(extraction_reader.__file__, folder)
     inputs = {path for path in folder.rglob("*") if path.is_file()}
     # The run must not depend on the settings, keys, caches and languages of the machine's user.
     environment = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}
@@ -164,6 +169,7 @@ def run_job(job: str, folder: Path) -> Outputs:
         env={
             **environment,
             "PYTHONUTF8": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # of the system that `extract` asks
             "HOME": str(folder),
             "COLUMNS": "80",
             "TZ": "UTC",

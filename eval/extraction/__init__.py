@@ -3,6 +3,6 @@
 Start with ``scorer`` (scores one reply), ``aggregate`` (computes a report from rows),
 ``comparison`` (compares systems), ``run_extraction`` and ``outputs`` (a whole run). ``row`` and
 ``record`` define the contents of a run and its report. The packages are, each importing only those
-named before it: ``schemas``, ``matchers``, ``samples``, ``verdicts``, ``metrics``, ``baseline``,
-``blocks`` (the section of a report), ``own_extractors``, ``commands``.
+named before it: ``schemas``, ``matchers``, ``samples``, ``verdicts``, ``metrics``, ``blocks`` (the
+section of a report), ``own_extractors``, ``commands``.
 """

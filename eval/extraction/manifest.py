@@ -93,7 +93,7 @@ class ExtractionManifest(FolderManifest, frozen=True, kw_only=True):
         )
 
 
-FIXED_FIELDS: Final = ("systems", "offline", "extractors", "prompts", "matching", "seed")
+FIXED_FIELDS: Final = ("systems", "extractors", "prompts", "matching", "seed")
 """Fields that must be the same in all sessions and shards of a run."""
 
 

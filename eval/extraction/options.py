@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from eval.extraction.baseline import BASELINE
 from eval.extraction.configuration.config import Config
 from eval.extraction.files import METRICS, list_run_files
 from eval.extraction.manifest import ReportSettings
@@ -36,8 +35,7 @@ class RunOptions:
         config: the configuration, with flags applied.
         out: folder of the run.
         models: names of the models, as in ``list_models``.
-        systems: further systems, as in ``eval.harness.systems.system_registry``; the rule baseline
-            is asked if there are neither models nor systems.
+        systems: further systems, as in ``eval.harness.systems.system_registry``.
         settings: ``--set key=value`` pairs for these systems.
         client: how models are called; its ``model`` is ignored.
         limit: ask only the first ``limit`` samples.
@@ -150,7 +148,8 @@ def list_models(config: Config, names: tuple[str, ...]) -> tuple[str, ...]:
             raise SettingError(
                 "no model is given",
                 where="--model, model.model_name",
-                hint="Name one, or use --offline for the rule baseline.",
+                hint="Name one, e.g. --model ollama/llama3.2. Recorded models need no server "
+                "(docs/how-to/extraction.md).",
             )
         names = (default_model,)
     duplicates = [name for name in dict.fromkeys(names) if names.count(name) > 1]
@@ -165,9 +164,7 @@ def make_folder_name(models: tuple[str, ...]) -> str:
     """Returns the name of a run's folder, which depends on its models and systems only."""
     from kg.base.files import sha256_bytes
 
-    safe_names = [
-        re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") for name in models or (BASELINE,)
-    ]
+    safe_names = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") for name in models]
     name = "extract-" + "+".join(safe_names)
     if len(name) <= 100:
         return name

@@ -84,8 +84,8 @@ def _manifest_notes(manifest: ExtractionManifest) -> Iterator[str]:
     """Yields the notes on the run that a reader of its numbers needs."""
     if manifest.offline:
         yield (
-            "No model was called: rules filled the schemas from surface cues. The numbers describe "
-            "these rules and say nothing about any model."
+            "No model was called: rules extracted. The numbers describe these rules and say "
+            "nothing about any model."
         )
     if manifest.status != "complete":
         yield "The run was interrupted: only the rows written so far are measured."

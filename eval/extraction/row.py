@@ -37,7 +37,7 @@ class ExtractionRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """Id of the sample."""
     system: str
-    """Name of the system: ``provider/model``, or the name of a baseline."""
+    """Name of the system: ``provider/model``, or that of a system of others."""
     repeat: int = 0
     outcome: Outcome
     predicted: Any = None

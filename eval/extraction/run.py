@@ -103,7 +103,7 @@ def _build_manifest(
         shard=options.shard.to_field(),
         repeats=options.repeats,
         systems=team.names,
-        offline=team.offline,
+        offline=False,
         extractors=team.params(),
         prompts={} if not options.models else {"system": prompts.system, "user": prompts.user},
         matching=config.metrics.field_matching,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from benchmark_runs import CHANGING_KEYS
+from extraction_reader import READER
 from stage_calls import run_epoche
 from synthlink_run_parts import make_run_command, write_inputs
 
@@ -19,7 +20,7 @@ SHARDS = ("shard1", "shard2")
 # Tables name predictions by their folder, so both have the same name.
 WHOLE, MERGED = "whole/run", "merged/run"
 COMMANDS = {
-    "extraction": ("extract", "run", "--offline", "--resamples", 100, "--limit", 6),
+    "extraction": ("extract", "run", *READER, "--resamples", 100, "--limit", 6),
     "skn": ("skn", "run", "--offline", "--resamples", 100, "--limit", 4),
 }
 

@@ -30,10 +30,6 @@ def main(
     models: Annotated[
         str | None, typer.Option(help="Several models to compare, comma-separated.")
     ] = None,
-    offline: Annotated[
-        bool,
-        typer.Option("--offline", help="Extract by rules instead of models, as a baseline."),
-    ] = False,
     system: options.SystemSpecs = None,
     set_values: options.SystemSettings = None,
     dataset: Annotated[
@@ -105,7 +101,6 @@ def main(
 
     The same command resumes an interrupted run.
     """
-    from eval.extraction.baseline import BASELINE
     from eval.extraction.configuration.reader import apply_flags, read_config
     from eval.extraction.options import (
         RunOptions,
@@ -140,19 +135,13 @@ def main(
     }
     settings = apply_flags(None if config is None else read_config(config), flags)
     named = (*((model,) if model else ()), *split_names(models))
-    if offline and named:
-        raise SettingError(
-            "--offline uses no model, but a model is given",
-            where="--offline, --model, --models",
-            hint="Drop --offline, or the models.",
-        )
     if set_values and not system:
         raise SettingError(
             "--set is for systems named with --system",
             where="--set",
             hint="Settings of models are in the configuration.",
         )
-    systems = (*((BASELINE,) if offline else ()), *(system or ()))
+    systems = tuple(system or ())
     used_models = () if systems and not named else list_models(settings, named)
     folder = out or Path(settings.output.results_dir) / make_folder_name((*used_models, *systems))
     done = run(

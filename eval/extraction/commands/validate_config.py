@@ -47,7 +47,7 @@ def _print_endpoint(config: Config, path: Path) -> None:
 
     model_settings = config.model
     if model_settings.model_name is None:
-        print_text("model.model_name is not set: give a model with --model, or use --offline")
+        print_text("model.model_name is not set: give a model with --model")
         return
     try:
         (model_id,) = list_models(config, ())

@@ -1,4 +1,4 @@
-"""Opens the systems of a run: models, systems of others, or the rule baseline."""
+"""Opens the systems of a run: models, and systems of others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from eval.extraction.baseline import BASELINE
 from eval.extraction.options import RunOptions
 from eval.extraction.systems.model_extractor import ModelExtractor
 from eval.extraction.systems.prompt_builder import PromptBuilder
 from eval.harness.folder_run import close_clients
 from eval.harness.systems.description import collect_observed, read_params
-from eval.harness.systems.settings import Settings
 from eval.harness.systems.system import System, find_close_functions
 from eval.harness.systems.system_options import SystemOptions
 from eval.harness.systems.system_registry import SystemRegistry
@@ -50,11 +48,6 @@ class SystemSet:
         if self.on_close:
             close_clients(self.on_close)
 
-    @property
-    def offline(self) -> bool:
-        """Whether only rules are asked; systems of others may call a model."""
-        return all(system.name == BASELINE for system in self.extractors) and not self.sources
-
     def params(self) -> dict[str, Any]:
         """Returns the parameters of each system, as they are read back from a manifest.
 
@@ -81,7 +74,7 @@ def open_systems(options: RunOptions) -> SystemSet:
     systems: list[System] = []
     sources: dict[str, dict[str, str]] = {}
     # Systems of others are made first: they may be refused, and nothing has to be closed then.
-    for spec in options.systems or (() if options.models else (BASELINE,)):
+    for spec in options.systems:
         made = EXTRACTORS.make_systems(
             spec,
             SystemOptions(
@@ -91,8 +84,7 @@ def open_systems(options: RunOptions) -> SystemSet:
             ),
         )
         systems += made
-        if spec != BASELINE:
-            sources |= {system.name: {"system": spec} for system in made}
+        sources |= {system.name: {"system": spec} for system in made}
     models = _open_models(options) if options.models else SystemSet(extractors=())
     extractors = (*models.extractors, *systems)
     names = [system.name for system in extractors]
@@ -109,15 +101,7 @@ def open_systems(options: RunOptions) -> SystemSet:
     )
 
 
-def _make_baseline(options: SystemOptions) -> System:
-    """Fills the schema by rules."""
-    from eval.extraction.baseline.extractor import Baseline
-
-    Settings(options.settings, BASELINE).refuse_unknown()
-    return Baseline()
-
-
-EXTRACTORS: Final = SystemRegistry(load_built_in=lambda _name: {BASELINE: _make_baseline})
+EXTRACTORS: Final = SystemRegistry()
 
 
 def _open_models(options: RunOptions) -> SystemSet:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from extraction_reader import READER
 from extraction_run_parts import (
     make_extraction_model,
     read_metrics,
@@ -251,24 +252,21 @@ def test_invalid_commands_are_refused(
 ) -> None:
     run_command = ("extract", "run", "--dataset", "data.jsonl", "--out", "o")
     assert "no model is given" in check_error_line(run_epoche(*run_command), 19)
-    assert "offline" in check_error_line(
-        run_epoche(*run_command, "--offline", "--model", "ollama/x"), 19
-    )
     assert "unknown provider" in check_error_line(
         run_epoche(*run_command, "--model", "nobody/x"), 23
     )
     assert "cannot be model.structured" in check_error_line(
-        run_epoche(*run_command, "--offline", "--structured", "magic"), 19
+        run_epoche(*run_command, *READER, "--structured", "magic"), 19
     )
     check_error_line(
-        run_epoche("extract", "run", "--offline", "--dataset", "no.jsonl", "--out", "o"), 3
+        run_epoche("extract", "run", *READER, "--dataset", "no.jsonl", "--out", "o"), 3
     )
     check_error_line(run_epoche("extract", "report", "--results-dir", "nowhere"), 3)
     check_error_line(run_epoche("extract", "compare", "--runs", "nowhere,neither"), 3)
     assert "no run is given" in check_error_line(
         run_epoche("extract", "compare", "--runs", " ,"), 19
     )
-    assert run_epoche(*run_command, "--offline", "--no-report").code == 0
+    assert run_epoche(*run_command, *READER, "--no-report").code == 0
     assert "must end in" in check_error_line(
         run_epoche("extract", "report", "--results-dir", "o", "--output", "page.pdf"), 19
     )

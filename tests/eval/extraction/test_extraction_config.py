@@ -27,6 +27,7 @@ from eval.extraction.options import (
     make_folder_name,
 )
 from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.systems.prompt_builder import PromptBuilder
 from kg.base.errors import ConfigError, SettingError
 
 # The numbers passed to `check_error_line` are the exit codes of docs/reference/exit-codes.md.
@@ -127,7 +128,7 @@ def test_all_problems_are_reported_with_line_numbers(tmp_path: Path) -> None:
 )
 def test_api_key_in_the_file_is_refused_and_not_shown(tmp_path: Path, text: str) -> None:
     path = write_config(tmp_path, text)
-    for arguments in (("validate-config",), ("run", "--offline")):
+    for arguments in (("validate-config",), ("run",)):
         result = run_epoche("extract", *arguments, "--config", path)
         check_error_line(result, 38)
         assert "environment" in result.out + result.err
@@ -249,10 +250,26 @@ def test_models_are_named_by_flag_file_or_environment(
     with pytest.raises(SettingError, match="twice"):
         list_models(address_config, ("a", "vllm/a"))
     assert make_folder_name(("vllm/a b/c",)) == "extract-vllm-a-b-c"
-    assert make_folder_name(()) == "extract-baseline"
+    assert make_folder_name(("vllm/a", "mine:Reader")) == "extract-vllm-a+mine-Reader"
     long_name = make_folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(5)))
     assert len(long_name) <= 100
     assert long_name != make_folder_name(tuple(f"vllm/{'m' * 50}{n}" for n in range(6)))
+
+
+def test_prompt_placeholders_are_filled_once() -> None:
+    builder = PromptBuilder("s {schema}", "{text}|{other}|{text.__class__}|{{text}}|{schema}")
+    schema = {"type": "object", "x-match": "set", "title": "{text}"}
+    system, user = builder.build_messages("T {schema} {text}", schema)
+    printed_schema = json.dumps({"type": "object", "title": "{text}"}, indent=2)
+    assert system == {"role": "system", "content": f"s {printed_schema}"}
+    filled_text = "T {schema} {text}"
+    assert (
+        user["content"]
+        == f"{filled_text}|{{other}}|{{text.__class__}}|{{{filled_text}}}|{printed_schema}"
+    )
+    assert [turn["role"] for turn in PromptBuilder(" \n", "{text}").build_messages("x", {})] == [
+        "user"
+    ]
 
 
 def test_service_levels_that_are_not_set_keep_their_defaults() -> None:

@@ -467,8 +467,9 @@ def test_skn_run_is_scored(tmp_path: Path) -> None:
     run_epoche("skn", "run", "--offline", "--limit", 6, "--out", tmp_path / "skn")
     command = ("extract", "score-own", "--resamples", 100)
     printed = run_epoche(*command, "--skn", tmp_path / "skn", "--out", tmp_path / "scored")
-    # The SKN run has two pipelines, json and skn.
-    assert "12 extractions of 6 texts" in printed
+    # The SKN run has two pipelines, json and skn; five of the first six texts have a gold document.
+    assert "10 extractions of 5 texts" in printed
+    assert "1 of the run's samples have no gold document and are not scored" in printed
     # The SKN run and the scoring command extract the same content with the same rules.
     rules_printed = run_epoche(*command, "--out", tmp_path / "rules", "--no-report")
     assert rules_printed
@@ -480,7 +481,7 @@ def test_skn_run_is_scored(tmp_path: Path) -> None:
         }
         for name in ("scored", "rules")
     ]
-    assert len(predictions[0]) == 12
+    assert len(predictions[0]) == 10
     assert predictions[0].items() <= predictions[1].items()
 
 

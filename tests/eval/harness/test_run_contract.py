@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import extraction_reader
 import pytest
 from benchmark_runs import (
     COMMANDS,
@@ -43,6 +44,12 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     done = run_benchmark(request.param, folder)
     assert done.code == 0, done.err
     return folder
+
+
+@pytest.fixture(autouse=True)
+def working_folder(tmp_path: Path) -> None:
+    """Puts the extraction system where processes find it: in their working folder."""
+    shutil.copy(extraction_reader.__file__, tmp_path)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Tests offline runs of the baseline: same bytes in every run, also after an interruption."""
+"""Tests runs of a recorded model and of a system of one's own: rows, samples, sizes, refusals."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+from extraction_reader import READER, RECORDED, REPLAY, Reader
 from extraction_run_parts import read_rows, write_samples
-from stage_calls import (
-    check_error_line,
-    run_epoche,
-)
+from stage_calls import check_error_line, run_epoche
 
 from eval.extraction.samples.loader import load_samples, shipped_folder
 
 SAMPLE_COUNT = 40
-LARGE_SAMPLE_COUNT = 1500
-"""So many samples that a run can be interrupted before it ends."""
 
-# Exit codes in these tests: 12 invalid record, 13 duplicate id, 14 mismatch with the earlier run,
-# 15 file cannot be written, 130 interrupted by SIGINT.
+# Exit codes in these tests: 12 invalid record, 15 file cannot be written, 23 no model access.
 
 
-def make_offline_command(data: object, out: Path, *extra_arguments: object) -> list[object]:
-    options = ("--offline", "--resamples", 100, "--no-report")
+def make_run_command(data: object, out: Path, *extra_arguments: object) -> list[object]:
+    options = (*READER, "--resamples", 100, "--no-report")
     return ["extract", "run", *options, "--dataset", data, "--out", out, *extra_arguments]
 
 
@@ -32,23 +27,23 @@ def make_offline_command(data: object, out: Path, *extra_arguments: object) -> l
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a folder with samples and the outputs of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("reference")
-    result = run_epoche(*make_offline_command(write_samples(folder, SAMPLE_COUNT), folder / "out"))
+    result = run_epoche(*make_run_command(write_samples(folder, SAMPLE_COUNT), folder / "out"))
     assert result.code == 0, result.err
     return folder
 
 
-def test_shipped_samples_are_extracted_by_the_baseline(tmp_path: Path) -> None:
-    result = run_epoche(*make_offline_command("shipped", tmp_path / "out", "--limit", 24))
+def test_shipped_samples_are_extracted_by_a_system_without_a_model(tmp_path: Path) -> None:
+    result = run_epoche(*make_run_command("shipped", tmp_path / "out", "--limit", 24))
     assert result.code == 0, result.err
-    assert "No model was called" in result.out
     rows = read_rows(tmp_path / "out")
     assert len(rows) == 24
     for (_, system, repeat), row in rows.items():
-        assert (system, repeat) == ("baseline", 0)
+        assert (system, repeat) == (Reader.name, 0)
         assert row["outcome"] in {"OK", "INVALID"}
         assert row["latency_s"] is row["usage"] is row["ttft_s"] is row["at_s"] is None
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
-    assert manifest["offline"] is True
+    assert manifest["offline"] is False, "a system of one's own may call a model"
+    assert manifest["calls"] is None
     assert manifest["dataset"] == "shipped"
     assert manifest["prompts"] == {}
     assert manifest["sample_count"] == len(load_samples(shipped_folder()).samples) > 24
@@ -60,9 +55,37 @@ def test_shipped_samples_are_extracted_by_the_baseline(tmp_path: Path) -> None:
     )
 
 
+def test_a_recorded_model_is_replayed_without_a_server(tmp_path: Path) -> None:
+    contents = []
+    for name in ("first", "second"):
+        out = tmp_path / name
+        command = ("extract", "run", *REPLAY, "--limit", 8, "--resamples", 100, "--no-report")
+        result = run_epoche(*command, "--out", out)
+        assert result.code == 0, result.err
+        contents.append([(out / file).read_bytes() for file in ("rows.jsonl", "metrics.json")])
+    assert contents[0] == contents[1]
+    rows = read_rows(out)
+    assert len(rows) == 8
+    for (_, system, _), row in rows.items():
+        assert system == RECORDED
+        assert row["outcome"] in {"OK", "INVALID"}
+        # Time and tokens are those of the recording.
+        assert row["latency_s"] > 0.1
+        assert row["usage"]["completion_tokens"] > 0
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    assert (manifest["offline"], manifest["sample_size"], manifest["seed"]) == (False, 60, 12345)
+    assert "{text}" in manifest["prompts"]["user"]
+    assert manifest["calls"]["cached"] == manifest["calls"]["replies"] == 9, "8 and a first one"
+    # Samples, prompts and ways to ask that were not recorded are an error.
+    for flags in (("--seed", 7), ("--sample", 61), ("--structured", "text"), ("--repeat", 2)):
+        result = run_epoche("extract", "run", *REPLAY, *flags, "--out", tmp_path / "other")
+        assert "was not recorded" in check_error_line(result, 23)
+        shutil.rmtree(tmp_path / "other")
+
+
 def test_thousand_samples_take_less_than_20_megabytes(tmp_path: Path) -> None:
     out, count = tmp_path / "out", 12
-    options = ("--offline", "--resamples", 100, "--dataset", "shipped", "--limit", count)
+    options = (*REPLAY, "--resamples", 100, "--limit", count)
     result = run_epoche("extract", "run", *options, "--out", out)
     assert result.code == 0, result.err
     sizes = {path.name: path.stat().st_size for path in out.iterdir()}
@@ -80,7 +103,7 @@ def test_random_sample_depends_only_on_the_seed(reference: Path, tmp_path: Path)
     row_keys = []
     for number, seed in enumerate((1, 1, 2)):
         out = tmp_path / str(number)
-        assert run_epoche(*make_offline_command(data, out, "--sample", 6, "--seed", seed)).code == 0
+        assert run_epoche(*make_run_command(data, out, "--sample", 6, "--seed", seed)).code == 0
         row_keys.append(list(read_rows(out)))
     assert row_keys[0] == row_keys[1] != row_keys[2]
     assert len(row_keys[0]) == 6
@@ -89,16 +112,16 @@ def test_random_sample_depends_only_on_the_seed(reference: Path, tmp_path: Path)
 def test_malformed_rows_are_skipped_with_a_note_or_refused(tmp_path: Path) -> None:
     data = write_samples(tmp_path, 4)
     data.write_text(data.read_text() + '{"text": "x"}\nno json\n')
-    result = run_epoche(*make_offline_command(data, tmp_path / "out"))
+    result = run_epoche(*make_run_command(data, tmp_path / "out"))
     assert result.code == 0, result.err
     assert "2 rows were left out as malformed" in result.out
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
     assert manifest["rejected"] == 2
     assert manifest["dataset"] == "../data.jsonl"
-    check_error_line(run_epoche(*make_offline_command(data, tmp_path / "strict", "--strict")), 12)
+    check_error_line(run_epoche(*make_run_command(data, tmp_path / "strict", "--strict")), 12)
 
 
 def test_protected_files_are_not_overwritten(reference: Path, tmp_path: Path) -> None:
     data = shutil.copy(reference / "data.jsonl", tmp_path)
     Path(data).rename(tmp_path / "rows.jsonl")
-    check_error_line(run_epoche(*make_offline_command(tmp_path / "rows.jsonl", tmp_path)), 15)
+    check_error_line(run_epoche(*make_run_command(tmp_path / "rows.jsonl", tmp_path)), 15)
