@@ -310,9 +310,12 @@ def read_model_statements() -> tuple[str, list[ClaimSpan]]:
     text, spans = "", []
     for reply in read_model_replies():
         for row in labels:
-            if (row["model"], row["prompt"]) != (reply["model"], reply["prompt"]):
+            asked = f"Describe the river {row['river']} in "
+            if row["model"] != reply["model"] or not reply["prompt"].startswith(asked):
                 continue
-            start = reply["text"].index(row["claim"]) + len(text)
+            if not reply["text"].startswith(row["claim"], row["start"]):
+                raise ValueError(f"the reply has changed since it was labelled: {row}")
+            start = row["start"] + len(text)
             form = f"{row['model']}: {row['predicate']}"
             spans.append(ClaimSpan(start, start + len(row["claim"]), row["is_true"], form))
         text += reply["text"].rstrip() + "\n\n"
