@@ -1,6 +1,6 @@
-"""Writes what the recorded models show, on cards and on texts to extract from, as Markdown tables.
+"""Writes what the recorded models show, as Markdown tables.
 
-    make all compare extract
+    make all compare extract synthlink
     python benchmarks/recorded_models.py results --out docs/reference/recorded-models.md
 
 The numbers in tables are copied from ``metrics.json``, or counted in the rows.
@@ -28,13 +28,16 @@ from eval.blocks.text_format import format_number, format_p_value, format_signed
 from eval.extraction.blocks.run_data import read_run
 from eval.extraction.record import ExtractionReport
 from eval.model.providers import RECORDED
+from eval.synthlink.scoring.outputs import read_scores
+from eval.synthlink.scoring.record import MeanScore
 from kg.base.files import write_text_atomic
 
 INTRODUCTION = """# What the recorded models show
 
 `make all` replays what real language models answered to a sample of its cards ({n_cards}), beside
-the systems that need no model, and `make extract` [what one extracted](#data-from-texts). Step by
-step, for one of them:
+the systems that need no model; `make extract` [what one extracted](#data-from-texts), and
+`make synthlink` [how one answered multi-hop questions](#multi-hop-questions). Step by step, for
+one of them:
 
 ```console
 $ epoche cards --num-per-type 200 --num-faithfulness 50 --audit --out cards.jsonl
@@ -48,7 +51,7 @@ raw_closed_book: 300 answers → answers.jsonl …
 This page is written by
 
 ```sh
-make all compare extract
+make all compare extract synthlink
 python benchmarks/recorded_models.py results --out docs/reference/recorded-models.md
 ```
 
@@ -106,6 +109,15 @@ Models this small show that the metrics tell values that are rightly left out fr
 They cannot show how many a larger model invents.
 """
 
+SYNTHLINK = """
+## Multi-hop questions
+
+What `make synthlink` replays: `agent` with a recorded model on the first {n} of the shipped
+questions, beside the systems that need no model on the same questions. Replies that break off are
+unusable. No judge read the claims that neither graph, facts nor pages decide, so scores that
+depend on these are given from lowest to highest ([metrics](synthlink.md#metrics)).
+"""
+
 EXTRACTION_METRICS = (
     *("right_rate", "wrong_rate", "omission_rate", "left_out_rate", "invented_rate"),
     *("schema_validity", "exact_match", "field_f1_partial", "extraction_quality_score"),
@@ -117,7 +129,7 @@ Row = dict[str, Any]
 def main() -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, help="made by `make all compare extract`")
+    parser.add_argument("results", type=Path, help="made by `make all compare extract synthlink`")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     sample = arguments.results / "sample"
@@ -146,6 +158,7 @@ def main() -> None:
         COSTS,
         render_costs({name: rows[name] for name in models}),
         *render_extraction(read_run(arguments.results / "extract").report),
+        *render_synthlink(sorted((arguments.results / "synthlink").glob("agent@*"))),
     ]
     write_text_atomic(arguments.out, "\n".join(parts))
     print(f"{len(models)} systems with a recorded model → {arguments.out}")
@@ -412,6 +425,41 @@ def render_extraction(report: ExtractionReport) -> Iterator[str]:
             for metric in EXTRACTION_METRICS
         ),
     )
+
+
+def render_synthlink(folders: Sequence[Path]) -> Iterator[str]:
+    """Renders how recorded models answered multi-hop questions, beside the other systems."""
+    scores = [read_scores(folder) for folder in folders]
+    systems = {
+        folder.name.replace("@", f":{RECORDED}/", 1): score.report.modes["corrected"].overall
+        for folder, score in zip(folders, scores, strict=True)
+    }
+    for compared in scores[0].comparisons:
+        name = "extractive" if "extractive" in compared.name else "graph_walk"
+        systems[name] = compared.modes["corrected"]
+    yield SYNTHLINK.format(n=scores[0].report.n_questions)
+    yield render_table(
+        ("model", "system", "answered / abstained / unusable", "P@5", "FCS", "aggregate"),
+        (
+            [
+                *name_cells(name),
+                f"{group.answered} / {group.abstained} / "
+                f"{group.n - group.answered - group.abstained}",
+                *(render_mean(group.measures[metric]) for metric in ("p_at_5", "fcs", "aggregate")),
+            ]
+            for name, group in systems.items()
+        ),
+    )
+
+
+def render_mean(mean: MeanScore) -> str:
+    """Renders a mean score: with its interval, or from lowest to highest."""
+    if mean.lowest is not None and mean.highest is not None:
+        return f"{format_number(mean.lowest)} to {format_number(mean.highest)}"
+    if mean.value is None or mean.low is None or mean.high is None:
+        return "–" if mean.value is None else format_number(mean.value)
+    interval = f"{format_number(mean.low)}–{format_number(mean.high)}"
+    return f"{format_number(mean.value)} [{interval}]"
 
 
 if __name__ == "__main__":
