@@ -280,8 +280,11 @@ class MentionIndex:
         self, tokens: Sequence[Token], position: int, pred: str
     ) -> Mention | None:
         known = self._list_values(pred)
-        for end in range(min(position + MAX_NAME_TOKENS, len(tokens)), position, -1):
-            values = known.get(tuple(token.key for token in tokens[position:end]))
+        if not known:
+            return None
+        keys = tuple(token.key for token in tokens[position : position + MAX_NAME_TOKENS])
+        for end in range(position + len(keys), position, -1):
+            values = known.get(keys[: end - position])
             if values:
                 return Mention(position, end, values=values)
         return None

@@ -189,7 +189,7 @@ def _open_knowledge(options: ScoreOptions) -> KnowledgeBase | None:
         return None
     from kg.knowledge import KnowledgeBase
 
-    return KnowledgeBase.open(name)
+    return KnowledgeBase.open_cached(name)
 
 
 def _read_pages(options: ScoreOptions) -> Corpus | None:

@@ -108,7 +108,7 @@ def make_skn(folder: Path) -> Case:
 
 def make_synthlink(folder: Path) -> Case:
     run, other = folder / "one", folder / "two"
-    flags = ("--resamples", RESAMPLES)
+    flags = ("--limit", 18, "--resamples", RESAMPLES)
     for command in (
         ("--system", "extractive", "--out", other),
         ("--system", "graph_walk", "--out", run, "--compare", other / "predictions.json"),

@@ -74,6 +74,11 @@ def split_text(text: str, names: Collection[str] = (), *, german: bool | None = 
             a capital within an English sentence, or a digit.
         german: whether the text is German, whose nouns have capitals; None to find out.
     """
+    return list(_split_text(text, frozenset(names), german))
+
+
+@lru_cache(maxsize=8192)  # the same clauses are compared with many others
+def _split_text(text: str, names: frozenset[str], german: bool | None) -> tuple[Word, ...]:
     clean = _POSSESSIVE.sub(" s", _CONTRACTION.sub(" not", text.replace("’", "'")))
     german = is_german(text) if german is None else german
     words: list[Word] = []
@@ -94,7 +99,7 @@ def split_text(text: str, names: Collection[str] = (), *, german: bool | None = 
         words.append(_classify(token, key, match.start(), names, german=german, is_first=is_first))
         rest = clean[match.end() : match.end() + 1]
         is_first = rest in (".", ":", "?", "!", "(", '"', "“")
-    return words
+    return tuple(words)
 
 
 def _classify(
