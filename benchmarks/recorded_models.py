@@ -109,8 +109,7 @@ Models this small show that the metrics tell values that are rightly left out fr
 They cannot show how many a larger model invents.
 """
 
-SYNTHLINK = """
-## Multi-hop questions
+SYNTHLINK = """## Multi-hop questions
 
 What `make synthlink` replays: `agent` with a recorded model on the first {n} of the shipped
 questions, beside the systems that need no model on the same questions. Replies that break off are
