@@ -286,13 +286,14 @@ extract: setup ## Texts to data by JSON Schema, thirty metrics: recorded models,
 
 # -- multi-hop questions -------------------------------------------------------------------------
 
-# Recorded models answer the first 12 questions, and are compared with the systems without a model on these.
+# Recorded models answer the first 12 questions, and are compared with the systems without a model on these, as far as
+# these were asked in the default way.
 ask_synthlink = @EPOCHE_RECORDINGS= $(EPOCHE) synthlink run --system agent --model recorded/$(1) --limit 12 --compare '$(OUT)/synthlink/predictions.json' --compare '$(OUT)/synthlink/extractive/predictions.json' --seed $(SEED) --out '$(OUT)/synthlink/agent@$(1)'
 
 synthlink: setup ## Sixty multi-hop questions: a graph-walking agent, or EPOCHE_MODEL, against a reader of passages; recorded models on twelve   [SYNTHLINK_FLAGS=]
 	@$(EPOCHE) synthlink run --system extractive --no-score --seed $(SEED) --out '$(OUT)/synthlink/extractive'
 	@$(EPOCHE) synthlink run $(if $(EPOCHE_MODEL),--system agent --model '$(EPOCHE_MODEL)',--system graph_walk) --compare '$(OUT)/synthlink/extractive/predictions.json' --seed $(SEED) --out '$(OUT)/synthlink$(run_slug)' $(SYNTHLINK_FLAGS)
-	$(if $(EPOCHE_MODEL),,$(foreach model,$(call list_recorded,synthlink),$(call ask_synthlink,$(model))$(newline)))
+	$(if $(EPOCHE_MODEL)$(SYNTHLINK_FLAGS),,$(foreach model,$(call list_recorded,synthlink),$(call ask_synthlink,$(model))$(newline)))
 
 # -- for developers ------------------------------------------------------------------------------
 

@@ -170,10 +170,11 @@ def _load_documents(skn: Path | None, gold: Path | None) -> ScoringInput:
             ScoredRunInfo(dataset=dataset, extractors={}, offline=True, notes=notes),
         )
     manifest = read_manifest(skn / MANIFEST)
-    rows = skn / manifest.rows
-    predictions = list(predictions_from_run(read_rows(rows), samples))
-    n_asked = len({row.id for row in read_rows(rows)})
-    n_without_gold = n_asked - len({prediction.id for prediction in predictions})
+    rows = list(read_rows(skn / manifest.rows))
+    predictions = list(predictions_from_run(rows, samples))
+    n_without_gold = len({row.id for row in rows}) - len(
+        {prediction.id for prediction in predictions}
+    )
     if n_without_gold > 0:
         notes = (
             *notes,
