@@ -268,8 +268,15 @@ text-cards: setup-minilm ## Cards from the graph of the documents, answered from
 
 # -- SKN against JSON ----------------------------------------------------------------------------
 
-skn: setup ## Eight extraction formats on fifty questions: by rules, or by EPOCHE_MODEL judged by EPOCHE_JUDGE_MODEL
-	@$(EPOCHE) skn run --ablation $(if $(EPOCHE_MODEL),--model '$(EPOCHE_MODEL)',--offline) --seed $(SEED) --out '$(OUT)/skn$(run_slug)' $(SKN_FLAGS)
+# Replies are recorded for three formats of the first 25 questions, so not for others.
+recorded_skn = $(call list_recorded,skn)
+replay_skn   = @EPOCHE_RECORDINGS= $(EPOCHE) skn run --formats json,json_meta,skn --model recorded/$(1) --judge-model same --judge-repeats 1 --limit 25 --out '$(OUT)/skn@$(1)'
+run_skn      = @$(EPOCHE) skn run --ablation --model '$(EPOCHE_MODEL)' --seed $(SEED) --out '$(OUT)/skn$(run_slug)' $(SKN_FLAGS)
+no_skn       = @echo "no recorded model: replies are recorded for the default SEED and no SKN_FLAGS; make skn EPOCHE_MODEL=provider/model EPOCHE_JUDGE_MODEL=provider/model asks models (docs/how-to/models.md)"
+can_replay_skn = $(if $(filter-out 12345,$(SEED))$(SKN_FLAGS),,$(recorded_skn))
+
+skn: setup ## SKN against JSON on fifty questions: recorded models on 25, or EPOCHE_MODEL judged by EPOCHE_JUDGE_MODEL   [SKN_FLAGS=]
+	$(if $(EPOCHE_MODEL),$(run_skn),$(if $(can_replay_skn),$(foreach model,$(recorded_skn),$(call replay_skn,$(model))$(newline)),$(no_skn)))
 
 # -- structured extraction -----------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Writes what the recorded models show, as Markdown tables.
 
-    make all compare extract synthlink
+    make all compare extract skn synthlink
     python benchmarks/recorded_models.py results --out docs/reference/recorded-models.md
 
 The numbers in tables are copied from ``metrics.json``, or counted in the rows.
@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import msgspec
 from sklearn.metrics import roc_auc_score
 
 from eval.abstention.degradation.curves import CURVE_METRICS, DATA_NAME, read_degradation
@@ -28,6 +29,8 @@ from eval.blocks.text_format import format_number, format_p_value, format_signed
 from eval.extraction.blocks.run_data import read_run
 from eval.extraction.record import ExtractionReport
 from eval.model.providers import RECORDED
+from eval.skn.blocks.run_data import read_run as read_skn_run
+from eval.skn.judges.agreement import Agreement
 from eval.synthlink.scoring.outputs import read_scores
 from eval.synthlink.scoring.record import MeanScore
 from kg.base.files import write_text_atomic
@@ -35,9 +38,9 @@ from kg.base.files import write_text_atomic
 INTRODUCTION = """# What the recorded models show
 
 `make all` replays what real language models answered to a sample of its cards ({n_cards}), beside
-the systems that need no model; `make extract` [what one extracted](#data-from-texts), and
-`make synthlink` [how one answered multi-hop questions](#multi-hop-questions). Step by step, for
-one of them:
+the systems that need no model; `make extract` [what one extracted](#data-from-texts), `make skn`
+[which format of notes served one better](#skn-against-json), and `make synthlink` [how one answered
+multi-hop questions](#multi-hop-questions). Step by step, for one of them:
 
 ```console
 $ epoche cards --num-per-type 200 --num-faithfulness 50 --audit --out cards.jsonl
@@ -51,7 +54,7 @@ raw_closed_book: 300 answers → answers.jsonl …
 This page is written by
 
 ```sh
-make all compare extract synthlink
+make all compare extract skn synthlink
 python benchmarks/recorded_models.py results --out docs/reference/recorded-models.md
 ```
 
@@ -109,6 +112,20 @@ Models this small show that the metrics tell values that are rightly left out fr
 They cannot show how many a larger model invents.
 """
 
+SKN = """## SKN against JSON
+
+What `make skn` replays: a recorded model extracts notes from the search results of the first {n} of
+the shipped questions in three formats, answers from the notes, and judges its own answers. Of the
+{n_answerable} questions with an answer, `accuracy` is the share judged right. The other metrics are
+[defined here](skn.md#metrics).
+"""
+
+SKN_JUDGES = """
+Anchors are answers whose truth is known: the right answer itself, and the right answer to another
+question. The judge accepts {sensitivity} of the right ones and rejects {specificity} of the wrong
+ones.
+"""
+
 SYNTHLINK = """## Multi-hop questions
 
 What `make synthlink` replays: `agent` with a recorded model on the first {n} of the shipped
@@ -122,13 +139,20 @@ EXTRACTION_METRICS = (
     *("schema_validity", "exact_match", "field_f1_partial", "extraction_quality_score"),
 )
 
+SKN_METRICS = (
+    *("accuracy", "answered", "abstention_precision", "abstention_recall"),
+    *("hallucination_rate", "groundedness", "context_tokens_est", "tokens"),
+)
+
 Row = dict[str, Any]
 
 
 def main() -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, help="made by `make all compare extract synthlink`")
+    parser.add_argument(
+        "results", type=Path, help="made by `make all compare extract skn synthlink`"
+    )
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     sample = arguments.results / "sample"
@@ -157,6 +181,7 @@ def main() -> None:
         COSTS,
         render_costs({name: rows[name] for name in models}),
         *render_extraction(read_run(arguments.results / "extract").report),
+        *render_skn(sorted(arguments.results.glob("skn@*"))),
         *render_synthlink(sorted((arguments.results / "synthlink").glob("agent@*"))),
     ]
     write_text_atomic(arguments.out, "\n".join(parts))
@@ -426,8 +451,35 @@ def render_extraction(report: ExtractionReport) -> Iterator[str]:
     )
 
 
+def render_skn(folders: Iterable[Path]) -> Iterator[str]:
+    """Renders how each model answered from notes in several formats, and what its judge is worth."""
+    for number, folder in enumerate(folders):
+        report = read_skn_run(folder).report
+        if not number:
+            yield SKN.format(n=report.n_samples, n_answerable=report.n_answerable)
+        yield f"`{folder.name.partition('@')[2]}`:\n"
+        yield render_table(
+            ("format", *SKN_METRICS, "unusable"),
+            (
+                [
+                    f"`{name}`",
+                    *(render_value(pipeline.metrics[metric]) for metric in SKN_METRICS),
+                    str(pipeline.outcomes.invalid),
+                ]
+                for name, pipeline in report.pipelines.items()
+            ),
+        )
+        agreement = msgspec.convert(report.judges, Agreement)
+        yield SKN_JUDGES.format(
+            sensitivity=render_value(agreement.sensitivity),
+            specificity=render_value(agreement.specificity),
+        )
+
+
 def render_synthlink(folders: Sequence[Path]) -> Iterator[str]:
     """Renders how recorded models answered multi-hop questions, beside the other systems."""
+    if not folders:
+        return
     scores = [read_scores(folder) for folder in folders]
     systems = {
         folder.name.replace("@", f":{RECORDED}/", 1): score.report.modes["corrected"].overall

@@ -236,7 +236,7 @@ def test_make_asks_what_was_recorded(plan: str) -> None:
     """A recording is stale if make draws other cards or asks with other settings than its plan."""
     asked = {
         list_request_flags(words)
-        for goal in ("all", "compare", "extract", "synthlink")
+        for goal in ("all", "compare", "extract", "skn", "synthlink")
         for words in list_recipe_commands(goal)
     }
     for command in read_plan(SHIPPED / f"{plan}.txt"):

@@ -6,7 +6,7 @@ that was asked and not answered. When runs are measured together, only the forme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +15,7 @@ from eval.synthlink.answer_source import read_source_manifest
 from eval.synthlink.scoring.outputs import ScoredPredictions
 from eval.synthlink.scoring.record import ModeRepeats, ModeScores, SynthLinkReport
 from eval.synthlink.scoring.scores import list_count_notes
+from kg.base.errors import SettingError
 
 
 def find_asked_questions(predictions: Path, n_questions: int) -> range:
@@ -33,6 +34,25 @@ def find_asked_questions(predictions: Path, n_questions: int) -> range:
     if manifest is None or manifest.item_count != n_questions:
         return range(n_questions)
     return manifest.layout.asked_items
+
+
+def require_asked_questions(files: Iterable[Path], n_scored: int, n_questions: int) -> None:
+    """Checks that the first ``n_scored`` questions were asked in the runs that wrote these files.
+
+    Raises:
+        SettingError: a run was not asked all of them.
+        RecordError: as ``find_asked_questions``.
+    """
+    for file in files:
+        asked = find_asked_questions(file, n_questions)
+        if not set(range(n_scored)) <= set(asked):
+            raise SettingError(
+                f"the run that wrote this file was asked {len(asked)} of {n_questions} questions, "
+                f"and {n_scored} are scored",
+                where=str(file),
+                hint="Compare the folders of the runs with `epoche compare`: it compares them on "
+                "the questions that both were asked.",
+            )
 
 
 def select_questions(scored: ScoredPredictions, numbers: Sequence[int]) -> ScoredPredictions:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from eval.synthlink.answer_source import list_repeat_files
+from eval.synthlink.asked_questions import require_asked_questions
 from eval.synthlink.catalog import SHIPPED_CATALOG, Catalog, read_catalog
 from eval.synthlink.items import Question
 from eval.synthlink.predictions import Predictions, read_predictions
@@ -99,7 +100,8 @@ def score_files(
 
     Raises:
         MissingFileError: a file does not exist.
-        SettingError: a file of predictions is given twice.
+        SettingError: a file of predictions is given twice, or the run that wrote a compared file
+            was not asked all questions.
         RecordError, DuplicateIdError: the catalogue is invalid, or a file is not a list of
             predictions.
         DomainError, EpocheError: the domain cannot be opened.
@@ -111,6 +113,9 @@ def score_files(
         require_file(file, "predictions file")
     references = read_references(options)
     catalog = references.catalog
+    require_asked_questions(
+        options.compare, len(catalog.questions), len(references.all_questions)
+    )
     score_with_options = partial(
         score_predictions,
         catalog=catalog,

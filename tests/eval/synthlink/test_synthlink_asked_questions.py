@@ -10,7 +10,7 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from stage_calls import check_error_line, run_epoche
+from stage_calls import CommandResult, check_error_line, run_epoche
 from synthlink_run_parts import make_run_command, write_inputs
 
 from eval.metrics.measurement import FAILURE_METRIC, ResamplingPlan
@@ -118,6 +118,22 @@ def test_scores_in_another_folder_know_what_the_run_asked(workspace: Path, tmp_p
     assert done.code == 0, done.err
     runs: Any = measure_runs([tmp_path / "other"], PLAN).runs
     assert (runs.n_items, runs.n_left_out) == (QUESTION_COUNT, 0)
+
+
+def test_a_run_that_was_asked_less_is_no_baseline_for_all_questions(
+    workspace: Path, tmp_path: Path
+) -> None:
+    def score(*flags: object) -> CommandResult:
+        return run_epoche(
+            *("synthlink", "score", "--predictions", workspace / "whole" / "predictions.json"),
+            *("--compare", workspace / "limited" / "predictions.json", "--resamples", 100),
+            *("--catalog", workspace / "catalog.jsonl", "--out", tmp_path / "out", *flags),
+        )
+
+    message = f"was asked {LIMIT} of {QUESTION_COUNT} questions, and {QUESTION_COUNT} are scored"
+    assert message in check_error_line(score(), 19)
+    done = score("--limit", LIMIT)
+    assert done.code == 0, done.err
 
 
 def test_runs_without_a_question_in_common_are_refused(workspace: Path) -> None:
