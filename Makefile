@@ -18,7 +18,9 @@ SEED       ?= 12345
 # Results of another domain (or graph) never land among those of rivers.
 OUT        ?= results$(if $(KG),/$(basename $(notdir $(firstword $(KG)))),$(if $(filter-out rivers,$(DOMAIN)),/$(notdir $(DOMAIN:/=))))
 # A model (provider/model, docs/how-to/models.md) adds the systems that talk to one; nothing else changes.
-EPOCHE_MODEL ?=
+ifndef EPOCHE_MODEL
+EPOCHE_MODEL := $(shell sed -n "s/^ *\(export  *\)*EPOCHE_MODEL *= *[\"']*\([^\"' ]*\).*/\2/p" .env 2>/dev/null | tail -1)
+endif
 LLM_SYSTEMS  ?= raw raw_closed_book rag_llm graph_rag_llm consistency
 # Retrieval by embeddings joins the default systems once `make setup-minilm` has installed its model.
 RAG_DENSE     = $(if $(wildcard $(VENV)/.minilm),rag_dense)
@@ -55,6 +57,9 @@ REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$
 results_of   = $(1)$(if $(filter $(1),$(LLM_SYSTEMS)),$(run_slug))_results.jsonl
 # Models whose replies to a sample of the default cards were recorded (docs/how-to/models.md); other cards have none.
 is_default   = $(if $(filter-out file,$(origin SYSTEMS))$(KG)$(SHAPES)$(PRED)$(filter-out rivers,$(DOMAIN))$(filter-out 200,$(NUM))$(filter-out 50,$(NUM_FAITHFUL))$(filter-out 12345,$(SEED)),,yes)
+# Whether the cards in the folder are those, which an earlier make may have drawn otherwise.
+drawn_by_default = m='$(OUT)/context_cards.manifest.json'; [ ! -f "$$m" ] || { grep -q '"num_per_type": 200,' "$$m" && grep -q '"num_faithfulness": 50,' "$$m" && grep -q '"seed": 12345,' "$$m"; }
+no_sample     = echo "no recorded model: replies are recorded for the default cards and systems only; make llm asks a model (docs/how-to/models.md)"
 list_recorded = $(patsubst eval/model/recordings/%.$(1).jsonl.xz,%,$(wildcard eval/model/recordings/*.$(1).jsonl.xz))
 sample       = $(OUT)/sample
 checked      = --cards '$(card_set)' --skip-other-cards --results
@@ -72,12 +77,16 @@ $(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED LLM_PORT LLM_NUM,$(if $(and $($(na
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all llm llm-run draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval sample metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
+.PHONY: all llm llm-run ask-sample degrade-sample draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval sample metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval sample metrics report ## The main job: cards, near-misses, every offline system and recorded models, metrics, report
 	$(if $(RAG_DENSE)$(filter-out file,$(origin SYSTEMS)),,@echo "rag_dense, retrieval by embeddings, was not asked: make setup-minilm adds its model (118 MB, no PyTorch)")
 	@echo "report: $(OUT)/report.html"
+
+ifneq ($(filter llm,$(MAKECMDGOALS)),)
+$(if $(filter NUM NUM_NEAR NUM_FAITHFUL,$(given)),$(error make llm asks LLM_NUM cards per label: LLM_NUM=$(or $(NUM),9)))
+endif
 
 # With EPOCHE_MODEL, that model instead of one served here.
 llm: $(if $(EPOCHE_MODEL),setup,setup-llm) ## A small language model, fetched once and served here, beside kg, graph_rag and rag   [GGUF= LLM_NUM= EPOCHE_MODEL=]
@@ -188,16 +197,15 @@ endef
 
 # Recorded models beside the offline systems, on the cards that the models were asked.
 eval_sample = @EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/cards.jsonl' --system $(1) --seed $(SEED) --if-stale set-aside $(if $(2),--model recorded/$(2)) --out '$(sample)/$(1)$(if $(2),@$(2))_results.jsonl'
-define ask_sample
-@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 100 --out '$(sample)/cards.jsonl'
-@rm -f '$(sample)'/*_results.jsonl '$(sample)'/*_results.manifest.json
-$(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
-$(foreach model,$(call list_recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
-@$(EPOCHE) metrics '$(sample)'/*_results.jsonl --resamples 5000 --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
-endef
-
 sample: card-set ## Recorded models on a sample of the default cards
-	$(if $(is_default),$(ask_sample),@echo "no recorded model: replies are recorded for the default cards and systems only; make llm asks a model (docs/how-to/models.md)")
+	@$(if $(is_default),if $(drawn_by_default); then $(MAKE) --no-print-directory ask-sample; else $(no_sample); fi,$(no_sample))
+
+ask-sample:
+	@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 100 --out '$(sample)/cards.jsonl'
+	@rm -f '$(sample)'/*_results.jsonl '$(sample)'/*_results.manifest.json
+	$(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
+	$(foreach model,$(call list_recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
+	@$(EPOCHE) metrics '$(sample)'/*_results.jsonl --resamples 5000 --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
 	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
@@ -215,11 +223,14 @@ $(foreach system,$(REWORDED),@$(call eval_reworded,$(system))$(newline))
 endef
 
 # Recorded models on a graph that lacks facts, and with an announced penalty.
-define degrade_sample
-@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 34 --out '$(sample)/small_cards.jsonl'
-$(foreach model,$(call list_recorded,degradation),@EPOCHE_RECORDINGS= $(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(model) --drop .2,.4 --replace '' --seed $(SEED) --out '$(sample)/degraded/$(model)'
-$(foreach penalty,0 .5 .9,@EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty $(penalty) --model recorded/$(model) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(model)/t$(penalty)_results.jsonl'$(newline))@$(EPOCHE) metrics '$(sample)/penalties/$(model)'/*_results.jsonl --seed $(SEED) --out '$(sample)/penalties/$(model)/metrics.json'$(newline))
+define ask_degraded
+@EPOCHE_RECORDINGS= $(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(1) --drop .2,.4 --replace '' --seed $(SEED) --out '$(sample)/degraded/$(1)'
+$(foreach penalty,0 .5 .9,@EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty $(penalty) --model recorded/$(1) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(1)/t$(penalty)_results.jsonl'$(newline))
+@$(EPOCHE) metrics '$(sample)/penalties/$(1)'/*_results.jsonl --seed $(SEED) --out '$(sample)/penalties/$(1)/metrics.json'
 endef
+degrade-sample:
+	@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 34 --out '$(sample)/small_cards.jsonl'
+	$(foreach model,$(call list_recorded,degradation),$(call ask_degraded,$(model))$(newline))
 
 # The formats are a family of their own: eight that are much alike would cost the other pairs their adjusted p.
 compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight formats, and questions in other words; curves of systems whose graph gets worse
@@ -229,7 +240,7 @@ compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight form
 	$(if $(REWORDED),$(compare_reworded))
 	@echo "-- on a graph that lacks facts, or has wrong ones --"
 	@$(EPOCHE) degrade --cards '$(card_set)' $(source_flags) $(addprefix --system ,$(DEGRADED)) --seed $(SEED) --out '$(degradation)'
-	$(if $(and $(is_default),$(call list_recorded,degradation)),$(degrade_sample))
+	$(if $(and $(is_default),$(call list_recorded,degradation)),@if $(drawn_by_default); then $(MAKE) --no-print-directory degrade-sample; else $(no_sample); fi)
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
 	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED) --fail
@@ -272,7 +283,7 @@ text-cards: setup-minilm ## Cards from the graph of the documents, answered from
 recorded_skn = $(call list_recorded,skn)
 replay_skn   = @EPOCHE_RECORDINGS= $(EPOCHE) skn run --formats json,json_meta,skn --model recorded/$(1) --judge-model same --judge-repeats 1 --limit 25 --out '$(OUT)/skn@$(1)'
 run_skn      = @$(EPOCHE) skn run --ablation --model '$(EPOCHE_MODEL)' --seed $(SEED) --out '$(OUT)/skn$(run_slug)' $(SKN_FLAGS)
-no_skn       = @echo "no recorded model: replies are recorded for the default SEED and no SKN_FLAGS; make skn EPOCHE_MODEL=provider/model EPOCHE_JUDGE_MODEL=provider/model asks models (docs/how-to/models.md)"
+no_skn       = @echo "no recorded model: replies are recorded for the default SEED without SKN_FLAGS only; make skn EPOCHE_MODEL=provider/model EPOCHE_JUDGE_MODEL=provider/model asks models (docs/how-to/models.md)"
 can_replay_skn = $(if $(filter-out 12345,$(SEED))$(SKN_FLAGS),,$(recorded_skn))
 
 skn: setup ## SKN against JSON on fifty questions: recorded models on 25, or EPOCHE_MODEL judged by EPOCHE_JUDGE_MODEL   [SKN_FLAGS=]

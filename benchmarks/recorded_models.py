@@ -39,8 +39,8 @@ INTRODUCTION = """# What the recorded models show
 
 `make all` replays what real language models answered to a sample of its cards ({n_cards}), beside
 the systems that need no model; `make extract` [what one extracted](#data-from-texts), `make skn`
-[which format of notes served one better](#skn-against-json), and `make synthlink` [how one answered
-multi-hop questions](#multi-hop-questions). Step by step, for one of them:
+[how one answered from notes in three formats](#skn-against-json), and `make synthlink` [how one
+answered multi-hop questions](#multi-hop-questions). Step by step, for one of them:
 
 ```console
 $ epoche cards --num-per-type 200 --num-faithfulness 50 --audit --out cards.jsonl
@@ -58,34 +58,48 @@ make all compare extract skn synthlink
 python benchmarks/recorded_models.py results --out docs/reference/recorded-models.md
 ```
 
-Intervals are {confidence:g} %. Models of 135 million and 1.5 billion parameters, quantised to four
-bits, show how the parts work together. They say nothing about larger models: measure yours with
-`make llm EPOCHE_MODEL=provider/model`. [How they were recorded](../how-to/models.md#record-replies).
+Intervals are {confidence:g} %. Where a system answers all cards of a label alike, resampling
+cannot say how sure its skill is; the interval is then
+[Wilson's, on that scale](metrics.md#intervals), and wide.
+
+Models of 135 million and 1.5 billion parameters, quantised to four bits (the larger one was trained
+for code), show how the parts work together. They say nothing about larger models: measure yours
+with `make llm EPOCHE_MODEL=provider/model`.
+[How they were recorded](../how-to/models.md#record-replies).
+
+**The licence comes from the graph and the oracle that also labelled the cards.** So what
+`graph_rag_llm` lets through is right by construction, and the graph without a model (`kg`,
+`graph_rag`) answers every card. The comparison shows how many wrong answers the licence takes from
+a model, not that the model adds something.
 """  # noqa: E501  commands and links
 
 CLOSED_BOOK = """## With and without evidence
 
-The same model was asked the question alone (closed book). Difference = with evidence − closed book,
-p adjusted by Holm's method.
+The same model was asked the question alone (closed book). Difference = with evidence − closed book.
+p is adjusted by Holm's method over the lines of this table. It is computed by resampling, so it
+cannot fall below a limit that depends on the number of resamples.
 """
 
 LICENCE = """## What the licence does to a model's answers
 
 `graph_rag_llm` lets a YES pass if the graph entails the claim, and a NO if it contradicts it. Any
-other YES or NO is overruled, and becomes UNKNOWN: rightly if it was not the gold answer.
+other YES or NO is overruled, and becomes UNKNOWN: rightly if it was not the gold answer. Accuracy
+is that of the model's own answers, and that of what is left of them.
 """
 
 CONFIDENCE = """## Confidence
 
 AUROC is how well confidence ranks right answers above wrong ones (.5 is chance). The probability is
-that of the answer's tokens, the stated confidence what the model writes. A dash stands where all
-answers are right, or wrong, or have the same confidence.
+that of the answer's tokens before the server restricted them to the form that was asked for, so
+those of the three answers do not add up to 1. The stated confidence is what the model writes. A
+dash stands where all answers are right, or wrong, or have the same confidence. `graph_rag_llm` is
+left out: an overruled answer has no confidence.
 """
 
 DEGRADATION = """## On a graph that lacks facts
 
-A third of the triplets, asked again after a share of the graph's facts was dropped. Gold is
-what the whole graph says. A system that knows when not to answer keeps FAR-NE and false denials
+34 of the triplets, asked again after a share of the graph's facts was dropped. Gold is what the
+cards' graph says before anything is dropped. A system that knows when not to answer keeps FAR-NE and false denials
 low, and loses LA.
 """
 
@@ -98,7 +112,7 @@ what it knows answers less as t grows, and is right more often when it answers.
 COSTS = """## Tokens and seconds a card
 
 Means over the cards. Prompt tokens include those that the server had kept from the prompt before.
-Seconds are those of the recording, on two cores that had little else to do.
+Seconds are those of the recording, on two cores.
 """
 
 EXTRACTION = """## Data from texts
@@ -107,23 +121,20 @@ What `make extract` replays: {n_samples} of the shipped texts, with {n_expected:
 give a value for. Other fields are left out, rightly, or invented ([metrics](extraction.md)).
 """
 
-EXTRACTION_LIMITS = """
-Models this small show that the metrics tell values that are rightly left out from invented ones.
-They cannot show how many a larger model invents.
-"""
-
 SKN = """## SKN against JSON
 
 What `make skn` replays: a recorded model extracts notes from the search results of the first {n} of
 the shipped questions in three formats, answers from the notes, and judges its own answers. Of the
 {n_answerable} questions with an answer, `accuracy` is the share judged right. The other metrics are
 [defined here](skn.md#metrics).
+
+What the judge is worth is measured on anchors, answers whose truth is known: it accepts
+{sensitivity} of the right answers themselves, and rejects {specificity} of the right answers to
+other questions.
 """
 
-SKN_JUDGES = """
-Anchors are answers whose truth is known: the right answer itself, and the right answer to another
-question. The judge accepts {sensitivity} of the right ones and rejects {specificity} of the wrong
-ones.
+SKN_PAIRS = """
+Paired differences, p adjusted by Holm's method over the pairs of a metric:
 """
 
 SYNTHLINK = """## Multi-hop questions
@@ -173,7 +184,9 @@ def main() -> None:
         LICENCE,
         render_licences({name: rows[name] for name in models if name.startswith("graph_rag_llm")}),
         CONFIDENCE,
-        render_confidence({name: rows[name] for name in models}),
+        render_confidence(
+            {name: rows[name] for name in models if not name.startswith("graph_rag_llm")}
+        ),
         DEGRADATION,
         render_degradation(sorted(sample.glob(f"degraded/*/{DATA_NAME}"))),
         PENALTIES,
@@ -301,10 +314,16 @@ def render_closed_book(report: MetricsReport) -> str:
 
 
 def render_pairs(report: MetricsReport, models: Sequence[str]) -> str:
-    """Renders the differences between systems of one model, and between these and ``rag``."""
+    """Renders the differences between systems of one model, and to those without a model.
+
+    Those to the same model without evidence have their own table.
+    """
 
     def belongs(candidate: str, baseline: str) -> bool:
-        return split_name(candidate)[0] == split_name(baseline)[0] or "rag" in (candidate, baseline)
+        sides = [split_name(candidate), split_name(baseline)]
+        if any(base == "raw_closed_book" for _, base in sides):
+            return False
+        return sides[0][0] == sides[1][0] or {"rag", "graph_rag"} & {candidate, baseline} != set()
 
     pairs = (
         pair
@@ -333,9 +352,17 @@ def render_licences(rows_by_system: dict[str, list[Row]]) -> str:
         yield f"{len(overruled)} ({rightly} rightly)"
         yield f"{len(answered)} ({sum(row['pass'] for row in answered)} right)"
         yield str(sum(row["pred"] == "UNKNOWN" for row in rows) - len(overruled))
+        n_right = sum(row["pass"] for row in rows)
+        n_gained = sum(row["pass"] for row in overruled)
+        n_lost = len(overruled) - rightly
+        yield format_number((n_right - n_gained + n_lost) / len(rows))
+        yield format_number(n_right / len(rows))
 
     return render_table(
-        ("model", "proposed YES or NO", "overruled", "passed", "proposed UNKNOWN"),
+        (
+            *("model", "proposed YES or NO", "overruled", "passed", "proposed UNKNOWN"),
+            *("accuracy as proposed", "with the licence"),
+        ),
         ([split_name(name)[0], *count(rows)] for name, rows in rows_by_system.items()),
     )
 
@@ -438,7 +465,7 @@ def render_extraction(report: ExtractionReport) -> Iterator[str]:
         invented = report.systems[system].metrics["invented_rate"]
         counts = f"{invented.numerator:.0f} of the {invented.denominator:.0f} fields"
         yield f"* {name} invents a value for {counts} without one: {render_value(invented)}."
-    yield EXTRACTION_LIMITS
+    yield ""
     yield render_table(
         ("metric", *names.values()),
         (
@@ -453,15 +480,20 @@ def render_extraction(report: ExtractionReport) -> Iterator[str]:
 
 def render_skn(folders: Iterable[Path]) -> Iterator[str]:
     """Renders how each model answered from notes in several formats, and what its judge is worth."""
-    for number, folder in enumerate(folders):
+    for folder in folders:
         report = read_skn_run(folder).report
-        if not number:
-            yield SKN.format(n=report.n_samples, n_answerable=report.n_answerable)
-        yield f"`{folder.name.partition('@')[2]}`:\n"
+        agreement = msgspec.convert(report.judges, Agreement)
+        yield SKN.format(
+            n=report.n_samples,
+            n_answerable=report.n_answerable,
+            sensitivity=render_value(agreement.sensitivity),
+            specificity=render_value(agreement.specificity),
+        )
         yield render_table(
-            ("format", *SKN_METRICS, "unusable"),
+            ("model", "format", *SKN_METRICS, "unusable"),
             (
                 [
+                    folder.name.partition("@")[2],
                     f"`{name}`",
                     *(render_value(pipeline.metrics[metric]) for metric in SKN_METRICS),
                     str(pipeline.outcomes.invalid),
@@ -469,10 +501,19 @@ def render_skn(folders: Iterable[Path]) -> Iterator[str]:
                 for name, pipeline in report.pipelines.items()
             ),
         )
-        agreement = msgspec.convert(report.judges, Agreement)
-        yield SKN_JUDGES.format(
-            sensitivity=render_value(agreement.sensitivity),
-            specificity=render_value(agreement.specificity),
+        yield SKN_PAIRS
+        yield render_table(
+            ("metric", "candidate", "baseline", "difference", "p"),
+            (
+                [
+                    f"`{pair.metric}`",
+                    f"`{pair.candidate}`",
+                    f"`{pair.baseline}`",
+                    *render_difference(pair),
+                ]
+                for pair in report.comparisons
+                if pair.metric in SKN_METRICS and pair.n
+            ),
         )
 
 

@@ -7,6 +7,7 @@ raises an error, and its row is ``ERROR``. Neither is ever counted as an abstent
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
@@ -47,6 +48,7 @@ _CUT_OFF = "cut off at max_tokens"
 _CUT_OFF_AFTER = "cut off at max_tokens after its answer"
 _UNREADABLE = "unreadable"
 _READ_AS_TEXT = "read as text"
+_JSON_ANSWER = re.compile(r"\{[^{}]*\"answer\"")
 
 ConfidenceSource = Literal["auto", "logprob", "stated", "none"]
 """Where the confidence of an answer comes from. ``auto``: the log-probability if the server gives
@@ -327,7 +329,7 @@ def read_raw_again(raw: str, note: str) -> Pred | None:
 def _read_plain_text(text: str) -> ParsedReply:
     """Reads a reply that is no typed one. Broken JSON is not searched for an answer word."""
     parsed_reply = read_reply(text)
-    if text.lstrip().startswith("{") and not _is_json(parsed_reply):
+    if not _is_json(parsed_reply) and _JSON_ANSWER.search(remove_thoughts(text)):
         return ParsedReply("INVALID", parsed_reply.reason)
     return parsed_reply
 

@@ -64,9 +64,12 @@ def main(
         find_weights,
         serve_model,
     )
+    from kg.base.files import sha256_file
 
+    weights = find_weights(gguf)
     settings = ServerSettings(
-        weights=find_weights(gguf),
+        weights,
+        version=sha256_file(weights)[:8],
         port=port,
         threads=threads or count_free_cores(),
         parallel=parallel,

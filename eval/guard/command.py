@@ -54,6 +54,9 @@ def main(
     report: Annotated[
         Path | None, typer.Option(help="Write counts and the withheld clauses to this JSON file.")
     ] = None,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=1, help="Maximum tokens of the reply to --ask.")
+    ] = 512,
     fail: Annotated[
         bool, typer.Option("--fail", help="Exit with code 29 if anything was withheld.")
     ] = False,
@@ -90,7 +93,7 @@ def main(
         for event in guard.iter_events(_read_chunks(files or ())):
             show_event(event)
     else:
-        _guard_reply(guard, ask, model, show_event)
+        _guard_reply(guard, ask, model, max_tokens, show_event)
     if report is not None:
         write_text_atomic(report, to_json_bytes(tally.build_report(), indent=2).decode() + "\n")
     if fail and tally.withheld:
@@ -101,7 +104,11 @@ def main(
 
 
 def _guard_reply(
-    guard: Guard, prompt: str, model: str | None, show_event: Callable[[Event], None]
+    guard: Guard,
+    prompt: str,
+    model: str | None,
+    max_tokens: int,
+    show_event: Callable[[Event], None],
 ) -> None:
     """Guards a model's reply and shows it while it is being written."""
     import asyncio
@@ -109,7 +116,8 @@ def _guard_reply(
     from eval.model.client import ClientOptions, ModelClient
 
     async def relay_reply() -> None:
-        async with ModelClient.open(ClientOptions(model=model), logprobs=False) as client:
+        options = ClientOptions(model=model)
+        async with ModelClient.open(options, max_tokens=max_tokens, logprobs=False) as client:
             reply = client.stream([{"role": "user", "content": prompt}])
             async for event in guard.iter_events_async(reply):
                 show_event(event)

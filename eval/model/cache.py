@@ -75,6 +75,8 @@ class ReplyCache:
 
     keeps_every_reply = False
     """Whether also empty replies and refusals are kept, which are otherwise requested again."""
+    weights_sha256: str | None = None
+    """Hash of the weights that replied, if known."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

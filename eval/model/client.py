@@ -80,7 +80,7 @@ class ModelClient:
         self._open = True
         self._params = {
             "model": self.model,
-            "endpoint": caller.endpoint.base_url,
+            **caller.params(),
             "temperature": temperature,
             "top_p": top_p,
             "max_tokens": max_tokens,
@@ -230,16 +230,19 @@ class ModelClient:
 
         Raises:
             ModelAccessError: as ``complete``.
-            ModelCallError: the call failed, or the stream was cut off or got too long.
+            ModelCallError: the call failed, the model refused, or the stream was cut off, also by
+                ``max_tokens``, or got too long. What came before has been yielded.
         """
         if self._caller.endpoint.provider == RECORDED:
             completion = await self._request_completion(messages, None, 0)
             for word in re.findall(r"\s*\S+|\s+$", completion.text):
                 yield word
+            self._require_whole_stream(completion.finish_reason, completion.is_refused)
             return
         log = current_calls()
         body = build_request_body(self._head, msgspec.json.encode(messages), streamed=True)
-        started_at, n_chars, is_finished, usage = time.perf_counter(), 0, False, None
+        started_at, n_chars, usage = time.perf_counter(), 0, None
+        finish_reason, is_refused = None, False
         chunks = self._caller.stream_chunks(body, log=log, max_tokens=self._max_tokens)
         try:
             async with aclosing(chunks):
@@ -250,7 +253,8 @@ class ModelClient:
                         usage = self._price_usage(*counts)
                     for choice in (chunk.choices or ())[:1]:
                         text = choice.delta.content or "" if choice.delta else ""
-                        is_finished = is_finished or choice.finish_reason is not None
+                        is_refused = is_refused or bool(choice.delta and choice.delta.refusal)
+                        finish_reason = finish_reason or choice.finish_reason
                         n_chars += len(text)
                         if n_chars > _MAX_STREAM_CHARS:
                             raise ModelCallError(
@@ -259,12 +263,23 @@ class ModelClient:
                             )
                         if text:
                             yield text
-            if not is_finished:
+            if finish_reason is None:
                 raise ModelCallError("the streamed reply was cut off", where=self.model)
+            self._require_whole_stream(finish_reason, is_refused)
         finally:
-            if n_chars or is_finished:
+            if n_chars or finish_reason is not None:
                 # Also counted if the caller stopped early: the tokens received so far are paid for.
                 log.add_reply(latency_s=time.perf_counter() - started_at, usage=usage, cached=False)
+
+    def _require_whole_stream(self, finish_reason: str | None, is_refused: bool) -> None:
+        if is_refused or finish_reason == "content_filter":
+            raise ModelCallError("the model refused to answer", where=self.model)
+        if finish_reason == "length":
+            raise ModelCallError(
+                f"the reply was cut off after {self._max_tokens} tokens",
+                where=self.model,
+                hint="Allow more with --max-tokens.",
+            )
 
     async def list_models(self) -> list[str]:
         """Returns the names of the models the server lists.

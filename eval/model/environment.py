@@ -30,12 +30,15 @@ class Variables:
 
     def get(self, name: str) -> str | None:
         """Returns the value of ``name``, or None if it is not set."""
-        value = self._environment.get(name, "").strip() or self._file.get(name, "").strip()
-        return value or None
+        return self.get_exported(name) or self._file.get(name, "").strip() or None
+
+    def get_exported(self, name: str) -> str | None:
+        """Returns the value of ``name`` in the environment alone; ``.env`` does not count."""
+        return self._environment.get(name, "").strip() or None
 
     def is_from_file(self, name: str) -> bool:
         """Returns whether the value of ``name`` comes from the ``.env`` file."""
-        return not self._environment.get(name, "").strip() and bool(self.get(name))
+        return self.get_exported(name) is None and self.get(name) is not None
 
     def redact_text(self, text: str) -> str:
         """Returns ``text`` with the secrets of the environment and of the file hidden."""

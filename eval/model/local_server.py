@@ -6,6 +6,7 @@ file may crash it. It listens on loopback only, and reaches no other machine.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import sys
@@ -50,6 +51,8 @@ class ServerSettings:
         threads: threads that compute.
         parallel: requests answered at the same time.
         context: maximum tokens of a prompt with its reply.
+        version: added to the model's name, so that other weights in a file of the same name have
+            another name.
     """
 
     weights: Path
@@ -57,12 +60,14 @@ class ServerSettings:
     threads: int = 1
     parallel: int = 1
     context: int = 4096
+    version: str = ""
 
     @property
     def model(self) -> str:
         """The model's name on the server: that of the file, without its extension."""
-        name = to_one_line(self.weights.stem.removesuffix(".gguf"))
-        return name.replace(" ", "-")[:MAX_MODEL_NAME_LENGTH] or "model"
+        name = to_one_line(self.weights.stem.removesuffix(".gguf")).replace(" ", "-") or "model"
+        suffix = f"-{self.version}" if self.version else ""
+        return name[: MAX_MODEL_NAME_LENGTH - len(suffix)] + suffix
 
 
 def find_weights(name: str) -> Path:
@@ -109,7 +114,7 @@ def count_free_cores() -> int:
     Threads that share processors with other programs wait for one another, so one thread on a
     busy machine is faster than one per processor. Where the load is not known, all count as idle.
     """
-    n_cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    n_cores = _count_usable_cores()
     try:
         before = _read_processor_times()
         time.sleep(_PROBE_S)
@@ -119,6 +124,18 @@ def count_free_cores() -> int:
     total = sum(after) - sum(before)
     idle_share = (after[3] + after[4] - before[3] - before[4]) / total if total > 0 else 1.0
     return max(1, round(n_cores * idle_share))
+
+
+def _count_usable_cores() -> int:
+    """Returns the processors that this process may use, also by the limit of its container."""
+    if sys.platform != "linux":
+        return os.cpu_count() or 1
+    n_cores = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text("ascii").split()
+        return min(n_cores, math.ceil(int(quota) / int(period)))
+    except (OSError, ValueError):  # no such file, or no limit ("max")
+        return n_cores
 
 
 def _read_processor_times() -> list[int]:
@@ -203,7 +220,7 @@ def _require_free_port(port: int) -> None:
             raise WriteError(
                 f"the server cannot listen on port {port}: {error.strerror}",
                 where="--port",
-                hint="--port 0 finds a free one.",
+                hint="--port 0 finds a free one; LLM_PORT=0 for make llm.",
             ) from error
 
 

@@ -127,7 +127,7 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             hint="Was something else copied into --model or EPOCHE_MODEL?",
         )
     if provider == RECORDED:
-        server_url = variables.get(RECORD_URL_VARIABLE) or ""
+        server_url = variables.get_exported(RECORD_URL_VARIABLE) or ""
         return Endpoint(name, provider, model, RECORDED_ADDRESS, server_url=server_url)
     server = PROVIDERS[provider]
     key = variables.get(server.key_variable) or ""

@@ -115,13 +115,15 @@ class ReplayedCache:
                 hint=f"Recorded models: {', '.join(names) or 'none'}. `epoche record` records one; "
                 f"{RECORDINGS_VARIABLE} names another folder.",
             )
-        if len({one.header.weights_sha256 for one in self._recordings}) > 1:
+        hashes = {one.header.weights_sha256 for one in self._recordings}
+        if len(hashes) > 1:
             raise RecordError(
                 f"the recordings of the model {model!r} are of different weights",
                 where=str(folder),
                 hint="Record all plans again with one GGUF file, or delete those of the other.",
             )
         self._model = model
+        self.weights_sha256: str | None = hashes.pop()
 
     def get(self, key: bytes) -> ReceivedReply:
         """Returns the recorded reply.
@@ -228,7 +230,7 @@ def open_cache(path: Path | None, endpoint: Endpoint, variables: Variables) -> A
     """
     if endpoint.provider != RECORDED:
         return None if path is None else ReplyCache(path)
-    record_file = variables.get(RECORD_FILE_VARIABLE)
+    record_file = variables.get_exported(RECORD_FILE_VARIABLE)
     if endpoint.server_url and record_file:
         return RecordingCache(Path(record_file))
     return ReplayedCache(endpoint.model, find_folder(variables))

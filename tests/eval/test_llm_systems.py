@@ -303,6 +303,11 @@ def test_the_closed_book_answers_of_the_same_model(system: str, closed_book: str
             "unreadable",
         ),
         (reply_with_text('{"answer": "UNKNOWN", "reason": "it is unkn'), "INVALID", "unreadable"),
+        (
+            reply_with_text('Here:\n```json\n{"answer": "UNKNOWN", "confidence": high}\n```'),
+            "INVALID",
+            "unreadable",
+        ),
         (reply_with_text(""), "INVALID", "unreadable"),
         (behaviours.refusal_reply(), "INVALID", "refused"),
         (behaviours.filtered_reply(), "INVALID", "refused"),
@@ -715,6 +720,7 @@ def make_sample(pred: Any) -> Answer | ModelCallError:
         ("NO INVALID INVALID", "INVALID", None),
         ("INVALID INVALID INVALID", "INVALID", None),
         ("INVALID INVALID ERROR", "INVALID", None),
+        ("YES YES NO NO INVALID", "INVALID", None),  # which could have broken the tie
     ],
 )
 def test_votes_decide_the_answer(samples: str, pred: str, confidence: float | None) -> None:
@@ -746,12 +752,13 @@ def test_an_abstention_needs_votes(samples: list[str]) -> None:
         assert "ERROR" in samples
         return
     if answer.pred == "INVALID":
-        assert 2 * readable_count < len(samples)
+        assert 2 * readable_count < len(samples) or "a tie" in answer.note
     else:
         assert 2 * readable_count >= len(samples)
         is_noted_tie = answer.note.startswith("tie")
         assert answer.pred in samples or is_noted_tie
-        assert not (is_noted_tie and "ERROR" in samples), "errors must not become abstentions"
+        has_failed = {"ERROR", "INVALID"} & {*samples}
+        assert not (is_noted_tie and has_failed), "failures must not become abstentions"
     answer_to_sorted_samples = combine_samples([make_sample(text) for text in sorted(samples)])
     assert (answer_to_sorted_samples.pred, answer_to_sorted_samples.confidence) == (
         answer.pred,

@@ -372,6 +372,15 @@ def cut_off_reply(n_chars: int = 14, write_text: ReplyWriter = write_verdict) ->
     return edited_reply(edit_body, lambda request: write_text(request)[:n_chars])
 
 
+def ended_stream(finish_reason: str) -> Behaviour:
+    """A streamed reply that ends for this reason."""
+
+    async def respond(request: ChatRequest) -> web.StreamResponse:
+        return await _stream_reply(request, "It does", finish_reason)
+
+    return respond
+
+
 def huge_reply(megabytes: int = 10) -> Behaviour:
     """A reply with ``megabytes`` of prose."""
     text = "UNKNOWN or not " * (megabytes * 1_000_000 // 15)  # 15 bytes each time
@@ -430,7 +439,9 @@ def _logprob_entry(piece: str) -> dict[str, Any]:
     return {**token, "top_logprobs": [token]}
 
 
-async def _stream_reply(request: ChatRequest, text: str) -> web.StreamResponse:
+async def _stream_reply(
+    request: ChatRequest, text: str, finish_reason: str = "stop"
+) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request.web)
     shared_fields = {
@@ -443,7 +454,7 @@ async def _stream_reply(request: ChatRequest, text: str) -> web.StreamResponse:
         choice = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
         line = json.dumps({**shared_fields, "choices": [choice]})
         await response.write(f"data: {line}\n\n".encode())
-    choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    choice = {"index": 0, "delta": {}, "finish_reason": finish_reason}
     await response.write(f"data: {json.dumps({**shared_fields, 'choices': [choice]})}\n\n".encode())
     await response.write(b"data: [DONE]\n\n")
     return response

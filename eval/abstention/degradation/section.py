@@ -176,7 +176,7 @@ def _build_part(degradation: Degradation, kind: str) -> Part:
         (
             f"Shares of the {degradation.n_facts:,} facts are {words}, chosen by seed "
             f"{degradation.seed}: those of a smaller share are among those of a larger one. Gold "
-            "is what the whole graph says.",
+            "is what the cards' graph says before any change.",
         )
     )
     title = f"Facts {words}"

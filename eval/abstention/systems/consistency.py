@@ -98,8 +98,9 @@ def combine_samples(samples: Sequence[Answer | ModelCallError]) -> Answer:
 
     * If fewer than half of all samples count, the answer is ``INVALID``. If so many calls failed
       that they could have made up the half, the first call error is raised instead.
-    * On a tie the answer is UNKNOWN, without a confidence. If a call failed, which could have
-      broken the tie, its error is raised instead, so that a failure never counts as an abstention.
+    * On a tie the answer is UNKNOWN, without a confidence. If a reply was unreadable, which could
+      have broken the tie, it is ``INVALID``, and if a call failed, its error is raised, so that
+      neither counts as an abstention.
 
     Raises:
         ModelCallError: a failed call could have changed the answer.
@@ -128,6 +129,9 @@ def combine_samples(samples: Sequence[Answer | ModelCallError]) -> Answer:
     if runners_up and runners_up[0][1] == n_votes:
         if call_errors:
             raise call_errors[0]
+        if n_readable < len(samples):
+            note = f"{n_readable} of {len(samples)} samples are readable, a tie: {vote_counts}"
+            return Answer(pred="INVALID", raw=raw, note=note)
         return Answer(pred="UNKNOWN", raw=raw, note=f"tie: {vote_counts}")
     return Answer(pred=winner, confidence=round(n_votes / n_readable, 6), raw=raw)
 

@@ -18,8 +18,8 @@ def compute_answer_probability(
     """Computes the probability that the model gave to the answer it wrote, in [0, 1].
 
     This is the product of the conditional probabilities of the answer's tokens, that is, exp of the
-    sum of their log-probabilities. In JSON the answer is the value of ``key``; in a text without
-    such a member it is the first of ``values`` that occurs as a whole word, in any case.
+    sum of their log-probabilities. In a text with JSON the answer is the last value of ``key``; in
+    any other text it is the first of ``values`` that occurs as a whole word. Case is ignored.
 
     Args:
         completion: the reply.
@@ -34,12 +34,15 @@ def compute_answer_probability(
     tokens = completion.logprobs
     text = "".join(token for token, _ in tokens)
     alternatives = "|".join(re.escape(value) for value in values)
-    match = re.search(rf'"{re.escape(key)}"\s*:\s*"({alternatives})"', text) or re.search(
-        rf"(?<!\w)({alternatives})(?!\w)", text, re.IGNORECASE
+    pattern = (
+        rf'"{re.escape(key)}"\s*:\s*"({alternatives})"'
+        if "{" in text
+        else rf"(?<!\w)({alternatives})(?!\w)"
     )
-    if match is None:
+    spans = [match.span(1) for match in re.finditer(pattern, text, re.IGNORECASE)]
+    if not spans:
         return None
-    start, end = match.span(1)
+    start, end = spans[-1] if "{" in text else spans[0]
     total, position = 0.0, 0
     for token, logprob in tokens:
         if position < end and position + len(token) > start:

@@ -66,6 +66,12 @@ class Caller:
         )
         self.user_count = 0
 
+    def params(self) -> dict[str, str]:
+        """Returns the address, and for a recorded model the hash of its weights."""
+        weights = None if self._cache is None else self._cache.weights_sha256
+        known = {} if weights is None else {"weights_sha256": weights}
+        return {"endpoint": self.endpoint.base_url, **known}
+
     def add_refused_feature(self, feature: str) -> None:
         """Remembers that the server refuses ``feature``."""
         self.refused_features.add(feature)

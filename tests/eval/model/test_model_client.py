@@ -503,6 +503,26 @@ def test_interrupted_stream_is_an_error(
             asyncio.run(run_client())
 
 
+@pytest.mark.parametrize(
+    ("finish_reason", "message"),
+    [("length", "cut off after 512 tokens"), ("content_filter", "refused")],
+)
+def test_a_stream_that_is_not_whole_is_an_error(
+    open_client: ClientFactory, scripted_server: ScriptedServer, finish_reason: str, message: str
+) -> None:
+    scripted_server.behave(behaviours.ended_stream(finish_reason))
+    pieces: list[str] = []
+
+    async def run_client() -> None:
+        async with open_client() as client:
+            async for piece in client.stream(build_question()):
+                pieces.append(piece)
+
+    with pytest.raises(ModelCallError, match=message):
+        asyncio.run(run_client())
+    assert "".join(pieces) == "It does"
+
+
 def test_clients_with_equal_options_share_one_connection(open_client: ClientFactory) -> None:
     async def run_client() -> None:
         first_client, second_client = open_client(), open_client(temperature=1.0)

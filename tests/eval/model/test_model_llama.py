@@ -79,7 +79,10 @@ def test_a_stream_comes_in_pieces(options: ClientOptions) -> None:
     async def run_client() -> None:
         async with ModelClient.open(options, max_tokens=20) as client:
             with record_calls() as log:
-                pieces = [piece async for piece in client.stream(build_question("Brook"))]
+                pieces: list[str] = []
+                with pytest.raises(ModelCallError, match="cut off after 20 tokens"):
+                    async for piece in client.stream(build_question("Brook")):
+                        pieces.append(piece)
             completion = await client.complete(build_question("Brook"))
             assert len(pieces) > 1
             assert "".join(pieces) == completion.text

@@ -131,6 +131,12 @@ def make_completion(*tokens: tuple[str, float]) -> Completion:
         ([('{"reason": "\\"answer\\": \\"YES\\""', -3.0), (', "answer": "NO"}', -0.2)], -0.2),
         ([("The answer", -1.0), (" is", -1.0), (" No", -0.3), (".", -1.0)], -0.3),
         ([("Unknown", -0.6), (", not yes", -2.0)], -0.6),
+        ([("There is no doubt", -9.0), (': {"answer": "', 0.0), ("no", -0.4), ('"}', 0.0)], -0.4),
+        (
+            [('<think>{"answer": "NO"}', -9.0), ('</think>{"answer": "', 0.0), ("YES", -0.1)]
+            + [('"}', 0.0)],
+            -0.1,
+        ),
     ],
 )
 def test_probability_uses_the_answer_tokens(
