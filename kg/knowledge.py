@@ -112,6 +112,7 @@ class KnowledgeBase:
         domain: str | None = None,
         graph: Sequence[Path | str] = (),
         shapes: Sequence[Path | str] = (),
+        engine: Engine = "incremental",
     ) -> KnowledgeBase:
         """Opens a knowledge base like ``open``; a repeated call with unchanged files reuses it.
 
@@ -119,7 +120,7 @@ class KnowledgeBase:
         """
         files = tuple(map(str, graph)), tuple(map(str, shapes))
         stamps = tuple(_get_file_stamp(Path(name)) for group in files for name in group)
-        return _open_cached(domain, *files, stamps)
+        return _open_cached(domain, *files, engine, stamps)
 
     def with_predicate_label(self, pred: str, label: str) -> KnowledgeBase:
         """Returns a copy that uses another label for one predicate (``--pred-label``)."""
@@ -276,6 +277,7 @@ def _open_cached(
     domain: str | None,
     graph: tuple[str, ...],
     shapes: tuple[str, ...],
+    engine: Engine,
     _stamps: tuple[tuple[int, int], ...],  # only part of the cache key
 ) -> KnowledgeBase:
-    return KnowledgeBase.open(domain, graph, shapes)
+    return KnowledgeBase.open(domain, graph, shapes, engine=engine)

@@ -76,9 +76,7 @@ def main(
     from eval.guard.stream import Guard
     from kg.knowledge import KnowledgeBase
 
-    knowledge = KnowledgeBase.open(
-        domain, graph=list(kg or ()), shapes=list(shapes or ()), engine=engine.value
-    )
+    knowledge = KnowledgeBase.open_cached(domain, kg or (), shapes or (), engine.value)
     guard = Guard(knowledge, Policy(strict=strict, pass_unread=pass_unread))
     tally = Tally(guard)
 
