@@ -99,8 +99,8 @@ left out: an overruled answer has no confidence.
 DEGRADATION = """## On a graph that lacks facts
 
 34 of the triplets, asked again after a share of the graph's facts was dropped. Gold is what the
-cards' graph says before anything is dropped. A system that knows when not to answer keeps FAR-NE and false denials
-low, and loses LA.
+cards' graph says before anything is dropped. A system that knows when not to answer keeps FAR-NE
+and false denials low, and loses LA.
 """
 
 PENALTIES = """## With an announced penalty
@@ -479,7 +479,7 @@ def render_extraction(report: ExtractionReport) -> Iterator[str]:
 
 
 def render_skn(folders: Iterable[Path]) -> Iterator[str]:
-    """Renders how each model answered from notes in several formats, and what its judge is worth."""
+    """Renders how each model answered from notes in several formats, and how good its judge is."""
     for folder in folders:
         report = read_skn_run(folder).report
         agreement = msgspec.convert(report.judges, Agreement)

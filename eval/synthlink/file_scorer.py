@@ -113,9 +113,7 @@ def score_files(
         require_file(file, "predictions file")
     references = read_references(options)
     catalog = references.catalog
-    require_asked_questions(
-        options.compare, len(catalog.questions), len(references.all_questions)
-    )
+    require_asked_questions(options.compare, len(catalog.questions), len(references.all_questions))
     score_with_options = partial(
         score_predictions,
         catalog=catalog,

@@ -80,12 +80,16 @@ def test_a_stream_comes_in_pieces(options: ClientOptions) -> None:
         async with ModelClient.open(options, max_tokens=20) as client:
             with record_calls() as log:
                 pieces: list[str] = []
-                with pytest.raises(ModelCallError, match="cut off after 20 tokens"):
+                problem = ""
+                try:
                     async for piece in client.stream(build_question("Brook")):
                         pieces.append(piece)
+                except ModelCallError as error:
+                    problem = error.what
             completion = await client.complete(build_question("Brook"))
             assert len(pieces) > 1
             assert "".join(pieces) == completion.text
+            assert "cut off after 20 tokens" in problem
             assert log.completion_tokens == 20
             assert completion.finish_reason == "length"
 

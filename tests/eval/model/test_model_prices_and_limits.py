@@ -133,8 +133,7 @@ def make_completion(*tokens: tuple[str, float]) -> Completion:
         ([("Unknown", -0.6), (", not yes", -2.0)], -0.6),
         ([("There is no doubt", -9.0), (': {"answer": "', 0.0), ("no", -0.4), ('"}', 0.0)], -0.4),
         (
-            [('<think>{"answer": "NO"}', -9.0), ('</think>{"answer": "', 0.0), ("YES", -0.1)]
-            + [('"}', 0.0)],
+            [('<think>{"answer": "NO"}</think>{"answer": "', -9.0), ("YES", -0.1), ('"}', 0.0)],
             -0.1,
         ),
     ],
