@@ -111,7 +111,8 @@ def make_near_misses(
         labels = {card.label for card in collector.cards} - {"E"}
         if len(labels) == 1:
             notes.append(
-                f"every near-miss is {ANSWERS[labels.pop()]}, so that one answer to all is right"
+                f"every near-miss is {ANSWERS[labels.pop()]}, so that one answer to all is right; "
+                "the graph of a card set, which lacks some facts, gives others too (--cards FILE)"
             )
         elif labels:
             notes.append(

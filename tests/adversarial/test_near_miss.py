@@ -206,9 +206,17 @@ def test_strategy_flag_restricts_cards_and_rejects_bad_values(tmp_path: Path) ->
         main(out=out, domain="rivers", pred=["flowsInto"], num=10, strategy=["numeric"])
 
 
+def draw_mayors(folder: Path) -> Path:
+    """Draws cards of mayors, so that something is unknown: the graph itself has every mayor."""
+    cards = folder / "c.jsonl"
+    done = run_epoche("cards", "--domain", "mayors", "--num-per-type", 6, "--out", cards)
+    assert done.code == 0, done.err
+    return cards
+
+
 def test_mayors_domain_gives_near_misses(tmp_path: Path) -> None:
     out = tmp_path / "n.jsonl"
-    main(out=out, domain="mayors", num=6)
+    main(out=out, domain="mayors", cards=draw_mayors(tmp_path), num=6)
     assert Counter(card.label for card in read_cards(out)) == {"C": 3, "U": 3}
 
 
@@ -216,7 +224,7 @@ def test_missing_near_misses_are_counted_by_label_with_reasons(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "n.jsonl"
-    main(out=out, domain="mayors", num=2000)
+    main(out=out, domain="mayors", cards=draw_mayors(tmp_path), num=2000)
     cards = read_cards(out)
     counts = Counter(card.label for card in cards)
     assert counts["C"] == counts["U"] < 1000
