@@ -261,7 +261,7 @@ def _run_skn(items: Path | str, spec: str, flags: RunFlags, options: dict[str, A
         RunOptions(
             dataset=SHIPPED / "samples.json" if items == _SHIPPED else Path(items),
             out=flags.out,
-            offline=True,  # The answers are judged by rules.
+            no_judge=True,
             systems=(spec,),
             settings=options["settings"],
             search=None if options["searches"] is None else Path(options["searches"]),

@@ -246,6 +246,23 @@ METRICS: dict[str, RatioMetric] = {
 }
 """All metrics by name, in the order of the report."""
 
+VERDICT_METRICS = frozenset(
+    (
+        *("accuracy", "ece", "ece_equal_mass", "brier"),
+        *("confidence_when_correct", "confidence_when_wrong"),
+        *("hallucination_rate", "hallucination_severity", "claims_per_answer"),
+        *("normalized_hallucination", "normalized_hallucination_micro"),
+        *("groundedness", "unsupported_fraction"),
+    )
+)
+"""Metrics that need the verdicts of judges."""
+NOT_JUDGED = "not judged"
+"""Reason for a missing metric that needs verdicts."""
+NOT_JUDGED_NOTE = (
+    "The answers were not judged, so nothing that rests on verdicts is given or tested; "
+    "`epoche skn judge` has a model judge them."
+)
+
 CATEGORY_METRICS = tuple(
     METRICS[name]
     for name in (
