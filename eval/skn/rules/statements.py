@@ -1,6 +1,6 @@
 """Splits a text into statements: its sentences, without questions and headers of search results.
 
-The rule extractor, the rule judges and the retention counts all use the same statements.
+The rule extractor and the retention counts use the same statements.
 """
 
 from __future__ import annotations
