@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from extraction_reader import READER
+from skn_reader import READER as SKN_READER
 from stage_calls import CommandResult, run_epoche
 
 import retrieval
@@ -73,10 +74,8 @@ COMMANDS: dict[str, list[object]] = {
         *("--baseline", "bm25", "--retriever", "kg", "--resamples", 100),
     ],
     "skn": [
-        *("skn", "run", "--offline", "--resamples", 100),
-        "--no-report",
-        "--concurrency",
-        1,
+        *("skn", "run", *SKN_READER, "--resamples", 100),
+        *("--no-report", "--concurrency", 1),
     ],
     "synthlink": [
         *("synthlink", "run", "--system", "graph_walk"),

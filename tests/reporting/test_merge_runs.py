@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from benchmark_runs import CHANGING_KEYS
 from extraction_reader import READER
+from skn_run_parts import REPLAY
 from stage_calls import run_epoche
 from synthlink_run_parts import make_run_command, write_inputs
 
@@ -21,7 +22,7 @@ SHARDS = ("shard1", "shard2")
 WHOLE, MERGED = "whole/run", "merged/run"
 COMMANDS = {
     "extraction": ("extract", "run", *READER, "--resamples", 100, "--limit", 6),
-    "skn": ("skn", "run", "--offline", "--resamples", 100, "--limit", 4),
+    "skn": ("skn", "run", *REPLAY, "--resamples", 100, "--limit", 4),
 }
 
 
