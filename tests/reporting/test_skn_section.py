@@ -32,7 +32,7 @@ from eval.skn.blocks.texts import (
     format_value,
 )
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
-from eval.skn.rules.retention import Retention, Share
+from eval.skn.retention.retention import Retention, Share
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from reporting.html_report import main
 from reporting.section_page import build_page_files

@@ -18,7 +18,6 @@ from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.forms import ExtractionContent
 from eval.skn.grammar.document import Document
 from eval.skn.row import SknRow
-from eval.skn.rules.extractor import CAUSES_RELATION
 from kg.base.errors import RecordError
 
 GOLD_FILE = Path(__file__).parents[1] / "data" / "skn_gold" / "gold.jsonl"
@@ -57,7 +56,7 @@ def content_to_json(content: ExtractionContent) -> dict[str, Any]:
 
 
 _CAUSAL_RELATIONS = frozenset(
-    {CAUSES_RELATION, "cause", "caused", "leads to", "results in", "brings about", "triggers"}
+    {"causes", "cause", "caused", "leads to", "results in", "brings about", "triggers"}
 )
 """Relations of flat JSON that are read as causal, from cause to effect."""
 

@@ -34,7 +34,7 @@ from eval.skn.items import NO_ANSWER, Sample, read_id, sample_from_json
 from eval.skn.published.wide_reader import FAILED_REASONING
 from eval.skn.published.wide_rows import NOBODY
 from eval.skn.published.wide_verdicts import read_verdicts
-from eval.skn.rules.retention import measure_retention
+from eval.skn.retention.retention import measure_retention
 from eval.skn.search_source import Source
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import to_json_bytes

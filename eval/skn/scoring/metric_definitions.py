@@ -11,7 +11,7 @@ from eval.stats.ratio_metrics import Bounds, Counts, RatioMetric
 
 VALIDITIES = ("strict", "tolerant", "repaired", "unreadable")
 RETAINED_KINDS = ("facts", "negations", "numbers", "names", "hedges")
-"""What an extraction may keep of a text (``eval.skn.rules.retention.Retention``)."""
+"""What an extraction may keep of a text (``eval.skn.retention.retention.Retention``)."""
 _CONTEXT_COLUMNS = ("context_chars", "context_tokens_est")
 # Here and below the starred tuples only group the names on their lines.
 MEAN_COLUMNS = (

@@ -49,7 +49,7 @@ from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.items import read_samples
 from eval.skn.row import SknRow
-from eval.skn.rules.extractor import RuleExtractor
+from eval.abstention.format_rules.extractor import RuleExtractor
 from eval.skn.search_source import SHIPPED, SourceFinder
 from kg.base.errors import RecordError, WriteError
 from kg.claims import Claim

@@ -18,11 +18,11 @@ from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.notation import serialize
-from eval.skn.rules.agent import Decision, RuleAgent
-from eval.skn.rules.analysis import analyse_text
-from eval.skn.rules.context import read_context
-from eval.skn.rules.extractor import RuleExtractor
-from eval.skn.rules.statements import find_written_names, split_statements
+from eval.abstention.format_rules.agent import Decision, RuleAgent
+from eval.abstention.format_rules.analysis import analyse_text
+from eval.abstention.format_rules.context import read_context
+from eval.abstention.format_rules.extractor import RuleExtractor
+from eval.skn.retention.statements import find_written_names, split_statements
 from kg.base.errors import NotationError
 from kg.words.normaliser import split_words
 
@@ -141,10 +141,10 @@ def test_bytes_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "import asyncio\n"
         "from eval.skn.formats.pipelines import PIPELINES\n"
-        "from eval.skn.rules.agent import RuleAgent\n"
-        "from eval.skn.rules.context import read_context\n"
-        "from eval.skn.rules.extractor import RuleExtractor\n"
-        "from eval.skn.rules.retention import measure_retention\n"
+        "from eval.abstention.format_rules.agent import RuleAgent\n"
+        "from eval.abstention.format_rules.context import read_context\n"
+        "from eval.abstention.format_rules.extractor import RuleExtractor\n"
+        "from eval.skn.retention.retention import measure_retention\n"
         "from eval.skn.formats.settings import Setting\n"
         f"text, question = {SEARCH_RESULT!r}, 'May Node.js of Acme Zephyr fail?'\n"
         "for pipeline in PIPELINES.values():\n"

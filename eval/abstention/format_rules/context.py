@@ -10,7 +10,7 @@ from eval.skn.formats.flat_json import FlatExtraction
 from eval.skn.grammar.document import Document, Risk
 from eval.skn.grammar.typed_json import from_json
 from eval.skn.notation import parse
-from eval.skn.rules.extractor import CAUSES_RELATION
+from eval.abstention.format_rules.extractor import CAUSES_RELATION
 from kg.base.errors import NotationError
 
 
