@@ -12,16 +12,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from eval.abstention.format_rules.agent import Decision, RuleAgent
+from eval.abstention.format_rules.analysis import analyse_text
+from eval.abstention.format_rules.context import read_context
+from eval.abstention.format_rules.extractor import RuleExtractor
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.forms import parse_content, write_content
 from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.notation import serialize
-from eval.abstention.format_rules.agent import Decision, RuleAgent
-from eval.abstention.format_rules.analysis import analyse_text
-from eval.abstention.format_rules.context import read_context
-from eval.abstention.format_rules.extractor import RuleExtractor
 from eval.skn.retention.statements import find_written_names, split_statements
 from kg.base.errors import NotationError
 from kg.words.normaliser import split_words

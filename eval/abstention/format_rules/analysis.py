@@ -12,9 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from eval.abstention.format_rules.causes import Cause, find_cause
 from eval.questions.lexical_answerer import NEGATIONS, WordWeights, compute_coverage, is_negated
 from eval.skn.grammar.document import Level, Priority
-from eval.abstention.format_rules.causes import Cause, find_cause
 from eval.skn.retention.statements import (
     extract_subject_words,
     find_titles,

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from eval.abstention.format_rules.extractor import CAUSES_RELATION
 from eval.skn.formats.flat_json import FlatExtraction
 from eval.skn.grammar.document import Document, Risk
 from eval.skn.grammar.typed_json import from_json
 from eval.skn.notation import parse
-from eval.abstention.format_rules.extractor import CAUSES_RELATION
 from kg.base.errors import NotationError
 
 

@@ -55,8 +55,8 @@ class RuleFormatSystem:
 
     async def answer(self, card: CardView) -> Answer:
         """Answers YES, NO or UNKNOWN from the information that the format preserved."""
-        from eval.skn.formats.card_prompt import build_card_text
         from eval.abstention.format_rules.context import read_context
+        from eval.skn.formats.card_prompt import build_card_text
 
         extraction = await self._extractor.extract(build_card_text(card), card.question)
         rule_answer = self._agent.answer_yes_no_question(

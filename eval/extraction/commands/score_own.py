@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     ScoringInput = tuple[Sequence[Sample], Sequence[Reply], ScoredRunInfo]
 
 
-
 def main(
     out: Annotated[Path, typer.Option(help="Folder of the scored run.")],
     skn: Annotated[

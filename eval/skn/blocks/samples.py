@@ -40,9 +40,7 @@ def find_mark(row: SknRow) -> str:
 def count_marks(run: SknRun, pipeline: str) -> Counter[str]:
     """Counts the rows of a pipeline by mark."""
     return Counter(
-        find_mark(row)
-        for by_pipeline in run.rows.values()
-        for row in by_pipeline.get(pipeline, ())
+        find_mark(row) for by_pipeline in run.rows.values() for row in by_pipeline.get(pipeline, ())
     )
 
 

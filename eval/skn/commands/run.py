@@ -209,7 +209,10 @@ def write_results(
         from eval.runs.sections import write_page
 
         write_page(out)
-    for line in (*render_table(report, is_judged=manifest.is_judged), *describe_comparisons(report)):
+    for line in (
+        *render_table(report, is_judged=manifest.is_judged),
+        *describe_comparisons(report),
+    ):
         print_text(line)
     print_notes(report.notes, out / SUMMARY)
     total = sum(manifest.counts.values())

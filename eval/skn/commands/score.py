@@ -107,7 +107,7 @@ def main(
         if any(judging):
             raise SettingError(
                 "results are replayed with their own verdicts, and nothing is judged",
-                where="--results with --no-judge, --judge-model, --judge-repeats, --search or --map",
+                where="--results with --judge-model, --judge-repeats, --no-judge, --search, --map",
                 hint=f"Replay them, then judge again: `epoche skn judge {out} --judge-model …`.",
             )
         _replay(

@@ -18,8 +18,8 @@ from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
-from eval.skn.row import SknRow
 from eval.skn.retention.retention import estimate_tokens
+from eval.skn.row import SknRow
 from eval.skn.search_source import Source
 
 NOBODY: Final = "nobody"

@@ -18,6 +18,7 @@ from skn_run_parts import REPLAY
 from typer.testing import CliRunner
 
 from epoche.cli import app
+from eval.abstention.format_rules.extractor import RuleExtractor
 from eval.extraction.metrics.quality_score import compute_sample_metrics
 from eval.extraction.own_extractors.graph_triples import (
     Triple,
@@ -49,7 +50,6 @@ from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.items import read_samples
 from eval.skn.row import SknRow
-from eval.abstention.format_rules.extractor import RuleExtractor
 from eval.skn.search_source import SHIPPED, SourceFinder
 from kg.base.errors import RecordError, WriteError
 from kg.claims import Claim

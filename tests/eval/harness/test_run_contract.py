@@ -140,7 +140,7 @@ def test_an_interrupted_run_is_killed_at_every_reply(
 
 
 def run_with_judge(out: Path) -> CommandResult:
-    """Runs SKN, whose answers a recorded model judges; other runs of ``COMMANDS`` have no judges."""
+    """Runs SKN with a recorded model as the judge; the runs of ``COMMANDS`` have no judges."""
     settings = ("--limit", 2, "--resamples", 100, "--no-report", "--concurrency", 1)
     return run_epoche("skn", "run", *REPLAY, *settings, "--out", out)
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skn_folders import write_two_pipelines
 from servers.scripted_server import ScriptedServer
+from skn_folders import write_two_pipelines
 from skn_run_parts import make_scripted_model, online_command, write_inputs
 from stage_calls import CommandResult, check_error_line, run_epoche
 

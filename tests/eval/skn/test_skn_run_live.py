@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers.search_engine import SearchEngine, render_results_page
 from servers.scripted_server import ScriptedServer
+from servers.search_engine import SearchEngine, render_results_page
 from skn_run_parts import make_scripted_model, read_rows, remove_latency, write_inputs
 from stage_calls import check_error_line, run_epoche
 

@@ -197,9 +197,7 @@ def test_an_unjudged_run_is_judged_later(
     assert {find_request_role(request) for request in scripted_server.requests} <= JUDGE_ROLES
     assert remove_verdicts(rows) == read_rows(run)
     # The verdicts are those of a run that was judged at once.
-    command = online_command(
-        unjudged_workspace, scripted_model, out="at-once", judge=SECOND_JUDGE
-    )
+    command = online_command(unjudged_workspace, scripted_model, out="at-once", judge=SECOND_JUDGE)
     at_once = check_finished(run_epoche(*command), unjudged_workspace / "at-once")
     assert remove_latency(rows) == remove_latency(at_once)
     reports = [
@@ -258,9 +256,7 @@ def test_anchors_show_the_wrong_answers_of_the_first_judgement(
 ) -> None:
     folder = write_inputs(tmp_path, 12)
     scripted_server.behave_with(make_scripted_model())
-    command = online_command(
-        folder, scripted_model, "--limit", 3, out="run", judge=SECOND_JUDGE
-    )
+    command = online_command(folder, scripted_model, "--limit", 3, out="run", judge=SECOND_JUDGE)
     assert run_epoche(*command).code == 0
     assert run_epoche(*judge_run(folder)).code == 0
     wrong_answers = read_wrong_answers(folder / "run")
