@@ -214,8 +214,10 @@ def _note_detectable_effect(comparisons: Sequence[Comparison]) -> Iterator[str]:
             f"In at least one comparison the minimum detectable effect on accuracy is "
             f"{largest_effect:.3f}: a smaller true difference is missed in more than 20 % of runs."
         )
-    if any(comparison.p is not None for comparison in comparisons):
+    tested = {comparison.metric for comparison in comparisons if comparison.p is not None}
+    if tested:
+        order = ": accuracy is the primary metric, the others are exploratory"
         yield (
             "p-values are adjusted by Holm's method over the pairs of each metric, not over the "
-            "metrics: accuracy is the primary metric, the others are exploratory."
+            f"metrics{order if 'accuracy' in tested else ''}."
         )

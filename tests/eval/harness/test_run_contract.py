@@ -22,15 +22,13 @@ from benchmark_runs import (
     make_command,
     read_folder,
     run_benchmark,
+    run_with_judge,
 )
 from benchmark_runs import slow_command_line as make_slow
-from skn_run_parts import REPLAY
 from stage_calls import (
-    CommandResult,
     check_error_line,
     command_line,
     limit_file_size,
-    run_epoche,
     run_process,
     wait_for_condition,
 )
@@ -137,12 +135,6 @@ def test_an_interrupted_run_is_killed_at_every_reply(
         done = run_benchmark(files.name, out)
         assert done.code == 0, done.err
         assert read_folder(out) == read_folder(whole)
-
-
-def run_with_judge(out: Path) -> CommandResult:
-    """Runs SKN with a recorded model as the judge; the runs of ``COMMANDS`` have no judges."""
-    settings = ("--limit", 2, "--resamples", 100, "--no-report", "--concurrency", 1)
-    return run_epoche("skn", "run", *REPLAY, *settings, "--out", out)
 
 
 @pytest.fixture(scope="module")

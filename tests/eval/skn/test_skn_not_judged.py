@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from section_blocks import find_grid
 from skn_folders import abstained_row, answered_row, make_samples, write_run_folder
 from skn_run_parts import write_inputs
 from stage_calls import check_error_line, run_epoche
@@ -137,9 +138,10 @@ def test_the_page_says_so(tmp_path: Path) -> None:
     parts = {part.id for part in section.parts}
     assert not parts & {"calibration", "judges"}
     assert parts >= {"headline", "abstention", "categories", "samples"}
-    page = build_page_files(section)["report.md"].decode().split("## Every sample")[0]
-    assert "accuracy" not in page.lower().replace("lower accuracy", "")
-    assert "lack a verdict" not in page
+    columns = {column.name for column in find_grid(section, "headline", "Every pipeline").columns}
+    assert columns == {"Pipeline", "abstention F1", "failed", "unjudged"}
+    assert not section.caveats
+    assert NOT_JUDGED_NOTE in build_page_files(section)["report.md"].decode()
 
 
 def write_answers(folder: Path) -> Path:

@@ -250,7 +250,7 @@ def test_changed_inputs_or_settings_are_refused_on_resume(
     assert read_output_files(workspace / "out") == before
     if change is change_search_text:
         assert run_epoche(*make_command(workspace, *options, "--overwrite")).code == 0
-        assert b"Rebooting" in (workspace / "out" / "rows.jsonl").read_bytes()
+        assert b"Rebooting" in (workspace / "out" / "sources.jsonl").read_bytes()
 
 
 def test_different_formats_are_refused_on_resume(workspace: Path) -> None:
