@@ -24,8 +24,8 @@ from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES, Pipel
 from eval.skn.formats.settings import MIN_WORDS, Setting
 
 if TYPE_CHECKING:
-    from eval.abstention.format_rules.agent import RuleAgent
-    from eval.abstention.format_rules.extractor import RuleExtractor
+    from eval.skn.card_rules.agent import RuleAgent
+    from eval.skn.card_rules.extractor import RuleExtractor
 
 MEASURES = "what a format keeps or drops of a card, by rules, and not how a model fares with it"
 """What answers by rules measure; every table computed from them repeats this sentence."""
@@ -55,7 +55,7 @@ class RuleFormatSystem:
 
     async def answer(self, card: CardView) -> Answer:
         """Answers YES, NO or UNKNOWN from the information that the format preserved."""
-        from eval.abstention.format_rules.context import read_context
+        from eval.skn.card_rules.context import read_context
         from eval.skn.formats.card_prompt import build_card_text
 
         extraction = await self._extractor.extract(build_card_text(card), card.question)
@@ -144,8 +144,8 @@ def _build_systems(
     show_question = not settings.get_flag("hide_question")
     if reader_kind == "rules":
         settings.refuse_unknown()
-        from eval.abstention.format_rules.agent import RuleAgent
-        from eval.abstention.format_rules.extractor import RuleExtractor
+        from eval.skn.card_rules.agent import RuleAgent
+        from eval.skn.card_rules.extractor import RuleExtractor
 
         setting, agent = Setting(words=words, show_question=show_question), RuleAgent()
         return tuple(

@@ -18,7 +18,6 @@ from skn_run_parts import REPLAY
 from typer.testing import CliRunner
 
 from epoche.cli import app
-from eval.abstention.format_rules.extractor import RuleExtractor
 from eval.extraction.metrics.quality_score import compute_sample_metrics
 from eval.extraction.own_extractors.graph_triples import (
     Triple,
@@ -42,6 +41,7 @@ from eval.extraction.samples.loader import load_samples
 from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import DEFAULT_MATCHING
 from eval.harness.reply import Reply
+from eval.skn.card_rules.extractor import RuleExtractor
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import parse_content, to_plain_values, write_content

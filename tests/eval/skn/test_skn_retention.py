@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.abstention.format_rules.extractor import RuleExtractor
+from eval.skn.card_rules.extractor import RuleExtractor
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import Entity, FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import to_plain_values, write_content

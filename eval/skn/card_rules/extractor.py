@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.abstention.format_rules.analysis import Analysis, Statement, analyse_text
+from eval.skn.card_rules.analysis import Analysis, Statement, analyse_text
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import Category, Entity, FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import to_plain_values, write_content

@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.abstention.format_rules.causes import Cause, find_cause
 from eval.questions.lexical_answerer import NEGATIONS, WordWeights, compute_coverage, is_negated
+from eval.skn.card_rules.causes import Cause, find_cause
 from eval.skn.grammar.document import Level, Priority
 from eval.skn.retention.statements import (
     extract_subject_words,

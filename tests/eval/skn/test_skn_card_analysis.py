@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from eval.abstention.format_rules.analysis import (
+from eval.skn.card_rules.analysis import (
     DISPUTED_CONFIDENCE,
     HEDGED_CONFIDENCE,
     PLAIN_CONFIDENCE,
     analyse_text,
 )
-from eval.abstention.format_rules.causes import Cause, find_cause
+from eval.skn.card_rules.causes import Cause, find_cause
 
 
 @pytest.mark.parametrize(

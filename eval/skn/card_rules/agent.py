@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from eval.abstention.format_rules.analysis import HEDGED_CONFIDENCE, PLAIN_CONFIDENCE
-from eval.abstention.format_rules.context import Context, ContextStatement
 from eval.questions.lexical_answerer import DEFAULT_THRESHOLD, Reader, WordWeights
+from eval.skn.card_rules.analysis import HEDGED_CONFIDENCE, PLAIN_CONFIDENCE
+from eval.skn.card_rules.context import Context, ContextStatement
 from eval.skn.retention.statements import find_written_names, is_hedged, select_asking_sentences
 from kg.claims import Gold
 from kg.words.normaliser import extract_content_words

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from eval.abstention.format_rules.agent import Decision, RuleAgent
-from eval.abstention.format_rules.analysis import analyse_text
-from eval.abstention.format_rules.context import read_context
-from eval.abstention.format_rules.extractor import RuleExtractor
+from eval.skn.card_rules.agent import Decision, RuleAgent
+from eval.skn.card_rules.analysis import analyse_text
+from eval.skn.card_rules.context import read_context
+from eval.skn.card_rules.extractor import RuleExtractor
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.forms import parse_content, write_content
 from eval.skn.formats.pipelines import PIPELINES
@@ -141,9 +141,9 @@ def test_bytes_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "import asyncio\n"
         "from eval.skn.formats.pipelines import PIPELINES\n"
-        "from eval.abstention.format_rules.agent import RuleAgent\n"
-        "from eval.abstention.format_rules.context import read_context\n"
-        "from eval.abstention.format_rules.extractor import RuleExtractor\n"
+        "from eval.skn.card_rules.agent import RuleAgent\n"
+        "from eval.skn.card_rules.context import read_context\n"
+        "from eval.skn.card_rules.extractor import RuleExtractor\n"
         "from eval.skn.retention.retention import measure_retention\n"
         "from eval.skn.formats.settings import Setting\n"
         f"text, question = {SEARCH_RESULT!r}, 'May Node.js of Acme Zephyr fail?'\n"

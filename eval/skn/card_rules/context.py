@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from eval.abstention.format_rules.extractor import CAUSES_RELATION
+from eval.skn.card_rules.extractor import CAUSES_RELATION
 from eval.skn.formats.flat_json import FlatExtraction
 from eval.skn.grammar.document import Document, Risk
 from eval.skn.grammar.typed_json import from_json
