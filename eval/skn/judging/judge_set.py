@@ -28,11 +28,11 @@ class JudgeSet:
     """
 
     judges: Judges
-    models: tuple[str, ...]
-    same: bool
-    observed: Callable[[], dict[str, Any]]
-    warmup_clients: tuple[ClientOptions, ...]
-    on_close: tuple[Callable[[], Awaitable[object]], ...]
+    models: tuple[str, ...] = ()
+    same: bool = False
+    observed: Callable[[], dict[str, Any]] = dict
+    warmup_clients: tuple[ClientOptions, ...] = ()
+    on_close: tuple[Callable[[], Awaitable[object]], ...] = ()
 
     @property
     def model(self) -> str:

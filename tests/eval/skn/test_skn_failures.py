@@ -31,10 +31,7 @@ def test_the_problem_of_a_reply_has_no_place() -> None:
 def test_the_problem_of_an_anchor_has_no_place(monkeypatch: Any) -> None:
     monkeypatch.setattr("eval.skn.judging.judge.judge_anchors", fail)
     nobody: Any = None
-    judge_set = JudgeSet(
-        judges=nobody, models=(), same=False, observed=dict, warmup_clients=(), on_close=()
-    )
-    judge = SknJudge(judge_set, [], {}, published=False, has_anchors=True, seed=1)
+    judge = SknJudge(JudgeSet(judges=nobody), [], {}, published=False, has_anchors=True, seed=1)
     sample: Any = type("OneSample", (), {"id": "q1", "question": "Why?", "ground_truth": "So."})
     vote = asyncio.run(judge.judge_anchor(sample))
     assert vote.failed
