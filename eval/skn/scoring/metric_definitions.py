@@ -259,8 +259,8 @@ VERDICT_METRICS = frozenset(
 NOT_JUDGED = "not judged"
 """Reason for a missing metric that needs verdicts."""
 NOT_JUDGED_NOTE = (
-    "The answers were not judged, so nothing that rests on verdicts is given or tested; "
-    "`epoche skn judge` has a model judge them."
+    "The answers were not judged, so nothing that rests on verdicts is given or tested; to get it, "
+    "have a model judge them with epoche skn judge."
 )
 
 CATEGORY_METRICS = tuple(
