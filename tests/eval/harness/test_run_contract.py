@@ -160,7 +160,10 @@ def test_a_run_is_killed_at_every_vote(judged: Path, tmp_path: Path) -> None:
         write_checkpoint(out)
         done = run_with_judge(out)
         assert done.code == 0, done.err
-        assert read_folder(out) == read_folder(judged)
+        resumed, whole = read_folder(out), read_folder(judged)
+        for contents in (resumed, whole):
+            contents[files.manifest].pop("calls")  # ``kill -9`` loses how many there were
+        assert resumed == whole
 
 
 def test_damaged_votes_are_left_unchanged(judged: Path, tmp_path: Path) -> None:
