@@ -48,8 +48,8 @@ def evaluate(
         seed: seed of systems and of the order of questions.
         settings: what ``--set`` takes.
         corpus: the text run whose passages are searched; only for ``retrieval``.
-        searches: the file of recorded searches; only for ``skn``, whose answers are judged by
-            rules. None for the searches for the shipped questions.
+        searches: the file of recorded searches; only for ``skn``, whose answers nobody judges.
+            None for the searches for the shipped questions.
         concurrency: maximum number of asynchronous questions asked at once.
         overwrite: whether to replace a run in ``out``.
 
@@ -261,7 +261,7 @@ def _run_skn(items: Path | str, spec: str, flags: RunFlags, options: dict[str, A
         RunOptions(
             dataset=SHIPPED / "samples.json" if items == _SHIPPED else Path(items),
             out=flags.out,
-            offline=True,  # The answers are judged by rules.
+            no_judge=True,
             systems=(spec,),
             settings=options["settings"],
             search=None if options["searches"] is None else Path(options["searches"]),

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from extraction_reader import READER
+from skn_reader import READER as SKN_READER
+from skn_run_parts import REPLAY
 from stage_calls import CommandResult, run_epoche
 
 import retrieval
@@ -73,10 +75,8 @@ COMMANDS: dict[str, list[object]] = {
         *("--baseline", "bm25", "--retriever", "kg", "--resamples", 100),
     ],
     "skn": [
-        *("skn", "run", "--offline", "--resamples", 100),
-        "--no-report",
-        "--concurrency",
-        1,
+        *("skn", "run", *SKN_READER, "--resamples", 100),
+        *("--no-report", "--concurrency", 1),
     ],
     "synthlink": [
         *("synthlink", "run", "--system", "graph_walk"),
@@ -174,6 +174,12 @@ def make_command(name: str, out: Path, *flags: object) -> list[str]:
 def run_benchmark(name: str, out: Path, *flags: object) -> CommandResult:
     """Runs a benchmark in this process."""
     return run_epoche(*make_command(name, out, *flags))
+
+
+def run_with_judge(out: Path) -> CommandResult:
+    """Runs SKN with a recorded model as the judge; the runs of ``COMMANDS`` have no judges."""
+    settings = ("--limit", 2, "--resamples", 100, "--no-report", "--concurrency", 1, "--no-cache")
+    return run_epoche("skn", "run", *REPLAY, *settings, "--out", out)
 
 
 def slow_command_line(arguments: list[str], delay_s: float = 0.2) -> list[str]:

@@ -167,10 +167,10 @@ CASES: Final[dict[str, Case]] = {
     ),
     "skn": Case(
         run=(
-            *("skn", "run", "--offline", "--no-report"),
+            *("skn", "run", "--no-judge", "--no-report"),
             *("--resamples", 100, "--limit", N_ITEMS),
         ),
-        score=("skn", "score", "--offline", "--no-report", "--resamples", 100),
+        score=("skn", "score", "--no-judge", "--no-report", "--resamples", 100),
         list_ids=lambda: [sample.id for sample in read_samples(SHIPPED / "samples.json")],
         answer="It is the cache.",
         value_field="answer",

@@ -129,7 +129,7 @@ def write_run_folder(
         "setting": {},
         "extractors": {},
         "agent": {},
-        "judges": {},
+        "judges": {"by": "models"},
         "model": "loop/answerer",
         "judge_model": "loop/judge",
         "same_judge": False,

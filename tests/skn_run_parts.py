@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from extraction_reader import RECORDED
 from servers.behaviours import Behaviour, ChatRequest, normal_reply
 from stage_calls import CommandResult
 
@@ -208,6 +209,12 @@ def make_failing_model(role: str, fault: Behaviour) -> Callable[[ChatRequest], B
     return lambda request: fault if find_request_role(request) == role else working_model(request)
 
 
+REPLAY = (
+    *("--formats", "json,json_meta,skn", "--model", RECORDED),
+    *("--judge-model", "same", "--judge-repeats", 1),
+)
+"""Flags of a run of shipped samples whose replies are recorded; ``--limit`` asks at most 25."""
+
 TIME_FIELDS = {"started", "ended", "resumed"}
 """Fields of a manifest that differ from run to run."""
 
@@ -218,22 +225,13 @@ PUBLISHED_FILES = {
 """Output files that the published benchmark writes too (docs/reference/skn.md)."""
 
 
-def offline_command(
-    workspace: Path, *options: object, out: str = "out", limit: int | None = None
-) -> list[object]:
-    """Makes the command of an offline run with all extraction pipelines."""
-    limit_options = () if limit is None else ("--limit", limit)
-    files = ("--dataset", workspace / "samples.json", "--search", workspace / "search.jsonl")
-    settings = ("--offline", "--ablation", "--resamples", 100)
-    return ["skn", "run", *files, *settings, "--out", workspace / out, *limit_options, *options]
-
-
 def online_command(
-    workspace: Path, model: str, *options: object, out: str, judge: str
+    workspace: Path, model: str, *options: object, out: str, judge: str | None
 ) -> list[object]:
-    """Makes the command of a run with one model that answers and one that judges."""
+    """Makes the command of a run with one model that answers and one that judges, if any."""
     files = ("--dataset", workspace / "samples.json", "--search", workspace / "search.jsonl")
-    models = ("--model", model, "--judge-model", judge)
+    judging = ("--no-judge",) if judge is None else ("--judge-model", judge)
+    models = ("--model", model, *judging)
     settings = ("--resamples", 100, "--retries", 0, "--no-cache")
     return ["skn", "run", *files, *models, *settings, "--out", workspace / out, *options]
 

@@ -31,9 +31,12 @@ from pathlib import Path
 
 import extraction_reader
 import pytest
+import skn_reader
 from extraction_reader import READER, REPLAY
 from frozen.column_store import Outputs, compare_outputs, read_frozen, write_frozen
 from frozen.output_files import read_outputs
+from skn_reader import READER as SKN_READER
+from skn_run_parts import REPLAY as SKN_REPLAY
 from stage_calls import PRODUCT
 
 # Old name → new name of JSON keys, CSV columns, ids and files. The masks use the old names: after
@@ -93,7 +96,10 @@ JOBS: dict[str, tuple[str, ...]] = {
         "controls_results.jsonl --domain graph/domain.toml --metrics metrics.json "
         "--out report.html",
     ),
-    "skn": ("skn run --ablation --offline --limit 6 --seed 12345 --out skn",),
+    "skn": (
+        f"skn run {' '.join(map(str, SKN_REPLAY))} --limit 6 --out first",
+        f"skn run {' '.join(SKN_READER)} --limit 6 --out second",
+    ),
     "extract": (
         f"extract run {' '.join(map(str, REPLAY))} --limit 16 --out first",
         f"extract run {' '.join(READER)} --sample 60 --seed 12345 --limit 16 --out second",
@@ -159,6 +165,8 @@ def run_job(job: str, folder: Path) -> Outputs:
         write_inputs(folder)
     if job == "extract":
         shutil.copy(extraction_reader.__file__, folder)
+    if job == "skn":
+        shutil.copy(skn_reader.__file__, folder)
     inputs = {path for path in folder.rglob("*") if path.is_file()}
     # The run must not depend on the settings, keys, caches and languages of the machine's user.
     environment = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from extraction_reader import REPLAY
+from skn_run_parts import REPLAY as SKN_REPLAY
 from stage_calls import ROOT
 
 sys.path.insert(0, str(ROOT))
@@ -98,7 +99,7 @@ def test_a_run_and_its_report_work_beside_other_packages_of_the_same_names(
     for out, system in (("kg.jsonl", "kg"), ("mine.jsonl", "callable:mine:answer")):
         run_python(*epoche, "eval", "--cards", "cards.jsonl", "--system", system, "--out", out)
     run_python(*epoche, "metrics", "kg.jsonl", "mine.jsonl", "--out", "metrics.json")
-    run_python(*epoche, "skn", "run", "--offline", "--limit", 2, "--out", "skn")
+    run_python(*epoche, "skn", "run", *SKN_REPLAY, "--limit", 2, "--out", "skn")
     run_python(*epoche, "extract", "run", *REPLAY, "--limit", 2, "--out", "extract")
     report = ("report", "kg.jsonl", "mine.jsonl", "skn", "extract")
     run_python(*epoche, *report, "--metrics", "metrics.json", "--out", "report.html")

@@ -28,8 +28,6 @@ class ReportSettings(msgspec.Struct, frozen=True, kw_only=True):
     )
     resamples: int = RESAMPLES
     confidence: float = CONFIDENCE
-    compares_systems: bool = True
-    """False if rules made all extractions, so that which system is better is a result of them."""
     enabled: tuple[str, ...] = ()
     """Metrics that are printed; empty for the headline metrics."""
     predictions: bool = True

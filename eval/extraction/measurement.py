@@ -28,7 +28,7 @@ from eval.extraction.metrics.metric_definitions import (
 from eval.extraction.record import Estimate, ExtractionReport
 from eval.extraction.run_set import NOUN, RunSet, list_run_notes, open_runs
 from eval.extraction.summary import select_metrics
-from eval.metrics.comparison import Comparison, remove_test
+from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     FAILURE_METRIC,
     MeasuredRuns,
@@ -143,12 +143,8 @@ class ExtractionMeasurement(Measurement):
         """See ``Measurement``. Differences are means over samples, also of pooled metrics."""
         names = {_COMPARED_AS[name]: name for name in metric_names}
         comparisons = compare_pairs(self._run_set.iter_rows(), pairs, tuple(names), self._plan)
-        is_tested = any(run.manifest.measuring.compares_systems for run in self._run_set.runs)
         return tuple(
-            msgspec.structs.replace(
-                comparison if is_tested else remove_test(comparison),
-                metric=names[comparison.metric],
-            )
+            msgspec.structs.replace(comparison, metric=names[comparison.metric])
             for comparison in comparisons
         )
 

@@ -60,7 +60,7 @@ def write_outputs(folder: Path) -> ExtractionReport:
         folder / METRICS: to_json_bytes({"report": report}, indent=2) + b"\n",
         folder / SUMMARY: render_summary(manifest, report).encode(),
     }
-    if len(report.systems) > 1 and manifest.measuring.compares_systems:
+    if len(report.systems) > 1:
         from eval.extraction.comparison import compare_systems
 
         comparison = compare_systems(read_rows(rows_path), report, plan)

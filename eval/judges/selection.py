@@ -35,7 +35,11 @@ class JudgeSelection(msgspec.Struct, frozen=True):
 
 
 def choose_judges(
-    flag_values: Sequence[str], answerer: str | None, *, answered_by_model: bool = True
+    flag_values: Sequence[str],
+    answerer: str | None,
+    *,
+    answered_by_model: bool = True,
+    other_way: str = "",
 ) -> JudgeSelection:
     """Selects the judge models.
 
@@ -45,6 +49,7 @@ def choose_judges(
         answerer: the model that answers; if None, ``EPOCHE_MODEL`` is used. If that is not set
             either, the answering model is unknown and every model may judge.
         answered_by_model: whether a model answered; if not, every model may judge.
+        other_way: what can be done without a judge, as a sentence; it ends the error's hint.
 
     Raises:
         SettingError: no model is named; a model is named twice; or the answering model is named,
@@ -63,7 +68,7 @@ def choose_judges(
             where=_FLAG,
             hint=f"Name another model as provider/model, or set {JUDGE_MODEL_VARIABLE}; {_FLAG} "
             f"{SAME_MODEL} lets the answering model judge its own answers, and every output then "
-            "says so.",
+            f"says so.{other_way and ' '}{other_way}",
         )
     judges = [_resolve_judge(name, answering_endpoint, variables) for name in judge_names]
     for index, judge in enumerate(judges):

@@ -324,20 +324,6 @@ def choose_better(
     return higher if low > 0 else lower if high < 0 else None
 
 
-def remove_test(comparison: C) -> C:
-    """Leaves the difference only, where rules made both sides: they are no sample of models."""
-    return replace(
-        comparison,
-        test="none",
-        exact=False,
-        p=None,
-        p_holm=None,
-        better=None,
-        discordant=None,
-        minimum_detectable_effect=None,
-    )
-
-
 def round_optional(number: float | None) -> float | None:
     """Rounds as ``round_significant`` does; ``None`` stays ``None``."""
     return None if number is None else round_significant(number)

@@ -9,15 +9,14 @@ from msgspec import UNSET, UnsetType
 
 from eval.harness.folder_manifest import FolderManifest
 from eval.harness.resume import read_run_manifest
-from eval.skn.scoring.rule_use import RuleUse
 from eval.stats.bootstrap import RESAMPLES
 
 
 class SknManifest(FolderManifest, frozen=True, kw_only=True):
     """Everything needed to identify, repeat or resume a run.
 
-    ``counts`` has the number of rows by outcome; rows whose judge could not be called are counted
-    under ``unjudged`` instead.
+    ``counts`` has the number of rows by outcome; rows that lack a judge's vote are counted under
+    ``unjudged`` instead.
     """
 
     kind: Literal["skn"] = "skn"
@@ -33,6 +32,7 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
     """Parameters of the extractor of each pipeline."""
     agent: dict[str, Any]
     judges: dict[str, Any]
+    """Parameters of the judges; empty if nothing was judged."""
     model: str | None = None
     judge_model: str | None = None
     same_judge: bool
@@ -57,18 +57,14 @@ class SknManifest(FolderManifest, frozen=True, kw_only=True):
         return self.resamples if isinstance(self.resamples, int) else RESAMPLES
 
     @property
-    def rule_use(self) -> RuleUse:
-        """Which parts of the run were left to rules instead of models."""
-        return RuleUse(
-            answers=self.offline or self.agent.get("by") == "rules",
-            verdicts=self.offline or self.judges.get("by") == "rules",
-        )
+    def is_judged(self) -> bool:
+        """Whether judges gave verdicts. Those of rules, in runs of earlier versions, are none."""
+        return bool(self.judges) and self.judges.get("by") != "rules"
 
 
 FIXED_FIELDS: Final = (
     "pipelines",
     "mode",
-    "offline",
     "search",
     "setting",
     "extractors",

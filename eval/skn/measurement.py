@@ -34,7 +34,12 @@ from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.metrics import MISSING_STAGE, group_by_pipeline, make_missing_row
 from eval.skn.row import read_rows
 from eval.skn.scoring.differences import OVERALL_METRICS, PER_SAMPLE_METRICS, compare_pipelines
-from eval.skn.scoring.metric_definitions import METRICS, RETENTION_METRICS
+from eval.skn.scoring.metric_definitions import (
+    METRICS,
+    NOT_JUDGED_NOTE,
+    RETENTION_METRICS,
+    VERDICT_METRICS,
+)
 from eval.skn.scoring.observation import Observation, build_observation
 from eval.skn.scoring.pipeline_report import (
     CALIBRATION_METRICS,
@@ -43,7 +48,6 @@ from eval.skn.scoring.pipeline_report import (
     compute_ratio_estimates,
 )
 from eval.skn.scoring.record import Pair
-from eval.skn.scoring.rule_use import RuleUse
 from eval.skn.scoring.sample_counts import MeasurementPlan, SampleCounts
 from eval.stats.estimates import Estimate
 from eval.stats.ratio_metrics import RatioMetric
@@ -68,11 +72,6 @@ _METRICS: Final = {
     FAILURE_METRIC: MetricInfo(False, is_compared=False),
 }
 _HEADLINE: Final = ("accuracy", "hallucination_rate", "groundedness", "abstention_f1", "ece")
-_RETENTION_HEADLINE: Final = (
-    *(metric.name for metric in RETENTION_METRICS.values()),
-    *("context_chars", "context_tokens_est"),
-)
-"""What is printed of runs in which rules answered."""
 _NO_EXTRACTION: Final = Estimate(value=None, why="there is no extraction")
 _DECISIVE_SETTINGS: Final = ("mode", "search", "setting", "agent", "judges", "model", "judge_model")
 """Fields of the manifest that decide the rows of a pipeline; a note names those that differ."""
@@ -157,54 +156,40 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
         if row.sample in shared and row.repeat < repeats
     ]
     rows_by_pipeline = group_by_pipeline(shared_rows, [system.name for system in systems])
-    rules = {
-        name: manifest.rule_use
+    unjudged = frozenset(
+        name
         for manifest, run_names in zip(manifests, names, strict=True)
         for name in run_names.values()
-    }
+        if not manifest.is_judged
+    )
     same_judge = any(manifest.same_judge for manifest in manifests)
     skn_plan = MeasurementPlan(
-        plan.resamples, plan.seed, plan.confidence, same_judge=same_judge, rules=rules
+        plan.resamples, plan.seed, plan.confidence, same_judge=same_judge, unjudged=unjudged
     )
+    is_judged = any(manifest.is_judged for manifest in manifests)
     runs = MeasuredRuns(
         benchmark="skn",
         noun=_NOUN,
         systems=systems,
         n_items=len(shared),
         n_left_out=n_left_out,
-        metrics=_list_metrics(rules),
-        headline=_list_headline(rules),
+        metrics={
+            name: info
+            if is_judged or name not in VERDICT_METRICS
+            else replace(info, is_compared=False)
+            for name, info in _METRICS.items()
+        },
+        headline=tuple(name for name in _HEADLINE if is_judged or name not in VERDICT_METRICS),
         items=hash_items(shared),
-        details={"repeats": str(repeats), "judge": skn_plan.judge_kind},
+        details={"repeats": str(repeats), "judge": skn_plan.describe_judge(rows_by_pipeline)},
         notes=(
-            *_describe_rules(folders, manifests),
+            *_describe_unjudged(folders, manifests),
             *describe_left_out(len(shared), n_left_out, noun=_NOUN),
             *_list_missing_rows(folders, manifests, rows),
             *_list_notes(manifests, repeats),
         ),
     )
     return SknMeasurement(SampleCounts(rows_by_pipeline, skn_plan), runs, plan)
-
-
-def _list_metrics(rules: Mapping[str, RuleUse]) -> dict[str, MetricInfo]:
-    """Returns the metrics; only those that are given for a system can be compared."""
-    withheld = frozenset.intersection(*(use.withheld for use in rules.values()))
-    retained = {metric.name for metric in RETENTION_METRICS.values()}
-    if not any(use.answers for use in rules.values()):
-        retained = set()
-    return {
-        name: replace(
-            info, is_compared=name in retained or (info.is_compared and name not in withheld)
-        )
-        for name, info in _METRICS.items()
-    }
-
-
-def _list_headline(rules: Mapping[str, RuleUse]) -> tuple[str, ...]:
-    """Returns the headline metrics that are given for a system; else what the formats keep."""
-    withheld = frozenset.intersection(*(use.withheld for use in rules.values()))
-    headline = tuple(name for name in _HEADLINE if name not in withheld)
-    return headline or _RETENTION_HEADLINE
 
 
 def _read_observations(
@@ -244,14 +229,16 @@ def _list_missing_rows(
         yield from describe_missing_rows(name, n_missing, manifest.status)
 
 
-def _describe_rules(folders: Sequence[Path], manifests: Sequence[SknManifest]) -> Iterator[str]:
-    """Yields what is not given because rules stood in for a model, with the runs if not all."""
-    runs: dict[str, list[str]] = {}
-    for name, manifest in zip(name_runs(folders), manifests, strict=True):
-        if sentence := manifest.rule_use.describe():
-            runs.setdefault(sentence, []).append(name)
-    for sentence, names in runs.items():
-        yield sentence if len(names) == len(folders) else f"{join_list(names)}: {sentence}"
+def _describe_unjudged(folders: Sequence[Path], manifests: Sequence[SknManifest]) -> Iterator[str]:
+    """Yields that answers were not judged, with the runs if not all."""
+    names = [
+        name
+        for name, manifest in zip(name_runs(folders), manifests, strict=True)
+        if not manifest.is_judged
+    ]
+    if names:
+        is_all = len(names) == len(folders)
+        yield NOT_JUDGED_NOTE if is_all else f"{join_list(names)}: {NOT_JUDGED_NOTE}"
 
 
 def _list_notes(manifests: Sequence[SknManifest], repeats: int) -> Iterator[str]:

@@ -99,7 +99,7 @@ def measure_observations(
         signature=(
             f"accuracy|samples:{digest}|n:{len(row_by_sample)}|repeats:{samples.repeats}|"
             f"pipelines:{len(rows_by_pipeline)}|boot:{plan.resamples}|seed:{plan.seed}|"
-            f"conf:{plan.confidence:g}|judge:{plan.judge_kind}|v:{version}"
+            f"conf:{plan.confidence:g}|judge:{plan.describe_judge(rows_by_pipeline)}|v:{version}"
         ),
         mode=mode,
         samples=digest,

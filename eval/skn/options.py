@@ -36,10 +36,10 @@ class RunOptions:
         settings: ``--set key=value`` pairs for these.
         ablation: compare all pipelines, not only JSON and SKN.
         formats: names of the pipelines to compare instead, such as ``json_meta``.
-        offline: use rules instead of models.
         setting: the setting, the same for all pipelines.
         judge_models: the judges; ``same`` for the model that answers.
         judge_repeats: votes of each judge on each item; None for the default number.
+        no_judge: leave the answers unjudged.
         search: file of recorded searches to replay; None for the shipped one.
         live: search the web instead, and record the searches in the folder.
         backends: search engines for ``live``, tried in order; the default engines if empty.
@@ -65,10 +65,10 @@ class RunOptions:
     settings: dict[str, str] = field(default_factory=dict)
     ablation: bool = False
     formats: tuple[str, ...] = ()
-    offline: bool = False
     setting: Setting = field(default_factory=Setting)
     judge_models: tuple[str, ...] = ()
     judge_repeats: int | None = None
+    no_judge: bool = False
     search: Path | None = None
     live: bool = False
     backends: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         self._check_searches()
-        self._check_models()
+        self._check_judges()
         self._check_systems()
         self._check_formats()
 
@@ -110,31 +110,15 @@ class RunOptions:
                 "to the shards with --search.",
             )
 
-    def _check_models(self) -> None:
-        if self.offline and self.setting.published:
+    def _check_judges(self) -> None:
+        names_judges = bool(self.judge_models) or self.judge_repeats is not None
+        if self.no_judge and names_judges:
             raise SettingError(
-                "the published setting consists of prompts, which rules do not read",
-                where="--offline, --as-published",
-                hint="Leave one of them out.",
+                "with --no-judge nothing is judged, but judges are named",
+                where="--no-judge, --judge-model, --judge-repeats",
+                hint="Leave --no-judge out, or the flags for judges.",
             )
-        if self.offline and (self.judge_models or (self.client and self.client.model)):
-            raise SettingError(
-                "--offline calls no model, but a model is named",
-                where="--offline, --model, --judge-model",
-                hint="Leave --offline out, or the models.",
-            )
-        usual = Setting()
-        if self.offline and (
-            self.judge_repeats is not None
-            or self.setting.constrained
-            or self.setting.max_tokens != usual.max_tokens
-        ):
-            raise SettingError(
-                "rules are neither constrained nor counted in tokens, and vote once",
-                where="--offline, --constrained, --max-tokens, --judge-repeats",
-                hint="Leave --offline out, or the flags for models.",
-            )
-        if self.setting.published and (self.judge_models or self.judge_repeats is not None):
+        if self.setting.published and names_judges:
             raise SettingError(
                 "in the published setting the model that answers judges, once",
                 where="--as-published, --judge-model, --judge-repeats",

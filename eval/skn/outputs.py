@@ -33,8 +33,9 @@ from eval.skn.judging.judge import read_anchors
 from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.metrics import MeasurementPlan, calculate_metrics, compute_efficiency, measure_run
 from eval.skn.published.seed_keys import remove_withheld_keys
-from eval.skn.published.wide_rows import WideRows
+from eval.skn.published.wide_rows import NOBODY, WideRows
 from eval.skn.row import read_rows
+from eval.skn.scoring.metric_definitions import NOT_JUDGED_NOTE, VERDICT_METRICS
 from eval.skn.scoring.record import Mode, SknReport
 from eval.skn.search_source import read_sources
 from eval.skn.summary import render_summary
@@ -61,10 +62,12 @@ def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
         resamples=manifest.n_resamples,
         seed=manifest.seed,
         same_judge=manifest.same_judge,
-        rules=dict.fromkeys(manifest.pipelines, manifest.rule_use),
+        unjudged=frozenset() if manifest.is_judged else frozenset(manifest.pipelines),
     )
-    row_verdicts = (row.verdicts for row in rows if row.verdicts is not None)
-    judge_agreement = measure_agreement(row_verdicts, read_anchors(folder / VOTES))
+    judge_agreement = None
+    if manifest.is_judged:
+        row_verdicts = (row.verdicts for row in rows if row.verdicts is not None)
+        judge_agreement = measure_agreement(row_verdicts, read_anchors(folder / VOTES))
     mode: Mode = "published" if manifest.mode == "as-published" else "corrected"
     measured_report = measure_run(rows, plan, agreement=judge_agreement, mode=mode)
     report = msgspec.structs.replace(
@@ -75,11 +78,11 @@ def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
         list(read_sources(folder / SOURCES)),
         rows,
         manifest.pipelines,
-        answered_by="rules" if manifest.rule_use.answers else manifest.model,
-        judged_by="rules" if manifest.rule_use.verdicts else manifest.judge_model,
+        answered_by=manifest.model,
+        judged_by=manifest.judge_model if manifest.is_judged else NOBODY,
     )
     details = wide_rows.build_details()
-    withheld = manifest.rule_use.withheld
+    withheld = frozenset() if manifest.is_judged else VERDICT_METRICS
     seed_keys = {
         name: remove_withheld_keys(keys, withheld)
         for name, keys in calculate_metrics(details, list(manifest.pipelines), mode=mode).items()
@@ -127,20 +130,20 @@ def _list_run_notes(manifest: SknManifest) -> Iterator[str]:
     if isinstance(manifest.replies_of, str):
         yield (
             f"The replies are those of {manifest.replies_of}; "
-            f"{manifest.judge_model or 'rules'} judged them again, and no pipeline was asked."
+            f"{manifest.judge_model or 'a model'} judged them again, and no pipeline was asked."
         )
     if isinstance(manifest.results_of, str):
         yield (
             f"Answers and verdicts are those of {manifest.results_of}; nothing was asked, and the "
             "metrics were computed again."
         )
-        if manifest.judge_model is None and not manifest.rule_use.verdicts:
+        if manifest.is_judged and manifest.judge_model is None:
             yield (
                 "The results do not say who judged. In the published benchmark it is the model "
                 "that answered, which may favour its own answers."
             )
-    if sentence := manifest.rule_use.describe():
-        yield sentence
+    if not manifest.is_judged:
+        yield NOT_JUDGED_NOTE
     if empty := manifest.search.get("empty"):
         yield (
             f"Replayed searches with an empty text: {empty}. The published benchmark writes one "

@@ -37,8 +37,8 @@ def run_benchmark(
         client: options for calling models; by default with a cache of replies in ``output_dir``.
         as_published: use the published prompts and settings (``docs/how-to/skn.md``).
         resamples: bootstrap resamples of the intervals.
-        run_fields: other fields of ``RunOptions``, such as ``offline``, ``judge_models`` and
-            ``search``.
+        run_fields: other fields of ``RunOptions``, such as ``judge_models``, ``no_judge``
+            and ``search``.
 
     Returns:
         The content of ``metrics.json``: the published keys by pipeline, ``efficiency`` and

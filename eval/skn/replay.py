@@ -29,6 +29,7 @@ from eval.skn.published.detailed_results import (
     find_results_file,
     read_detailed_results,
 )
+from eval.skn.published.wide_rows import NOBODY
 from eval.skn.row_builder import build_row
 from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import RecordError, SettingError
@@ -103,7 +104,8 @@ def _replay_run(options: ReplayOptions) -> tuple[SknManifest, list[str]]:
     unjudged = [
         key
         for key, reply in replies.items()
-        if key not in voted
+        if manifest.is_judged
+        and key not in voted
         and build_row(
             samples_by_id[reply.id], reply, None, published=manifest.mode == "as-published"
         ).has_answer_text
@@ -214,7 +216,8 @@ def _replay_details(options: ReplayOptions) -> tuple[SknManifest, list[str]]:
 def _build_manifest(
     options: ReplayOptions, results: DetailedResults, samples_sha256: str
 ) -> SknManifest:
-    model, judge_model = map(_get_model, (results.answered_by, results.judged_by))
+    model = results.answered_by or None
+    judge_model = None if results.judged_by in ("", NOBODY) else results.judged_by
     repeats = [reply.repeat for reply in results.replies]
     dataset = options.dataset
     return SknManifest(
@@ -225,12 +228,12 @@ def _build_manifest(
         repeats=1 + max(repeats, default=0),
         pipelines=results.pipelines,
         mode="as-published" if options.as_published else "fair",
-        offline=results.answered_by == results.judged_by == "rules",
+        offline=False,
         search={"name": results.path.name},
         setting={},
         extractors={},
         agent={"by": results.answered_by or "unknown"},
-        judges={"by": results.judged_by or "unknown"},
+        judges={} if results.judged_by == NOBODY else {"by": results.judged_by or "unknown"},
         model=model,
         judge_model=judge_model,
         same_judge=model is not None and model == judge_model,
@@ -241,8 +244,3 @@ def _build_manifest(
         started=utc_now(),
         status="running",
     )
-
-
-def _get_model(name: str) -> str | None:
-    """Returns the name of a model; None for rules, or if it is not known."""
-    return None if name in ("", "rules") else name

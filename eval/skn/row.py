@@ -12,7 +12,7 @@ from eval.model.usage import Usage
 from eval.skn.agent import Response
 from eval.skn.formats.extraction import Extraction
 from eval.skn.judges.record import Verdicts
-from eval.skn.rules.retention import Retention
+from eval.skn.retention.retention import Retention
 from kg.base.files import iter_decoded_lines
 
 Outcome = Literal["ANSWERED", "ABSTAINED", "INVALID", "ERROR"]

@@ -15,8 +15,8 @@ from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
 from eval.skn.manifest import SknManifest
 from eval.skn.published.abstention_phrases import has_published_phrase
+from eval.skn.retention.retention import Retention
 from eval.skn.row import OUTCOMES, STAGES, AbstentionSign, SknRow
-from eval.skn.rules.retention import Retention
 from kg.base.errors import RecordError
 
 Record = TypeVar("Record")

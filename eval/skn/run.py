@@ -44,7 +44,7 @@ def run(options: RunOptions) -> RunResult[SknManifest]:
         MissingFileError, RecordError, DuplicateIdError: samples, searches or replies cannot be
             read.
         WriteError: an output would overwrite an input.
-        SettingError: no judge is named.
+        SettingError: no model or no judge is named.
         SearchError: the searches to be replayed are of other questions.
         MissingExtraError: a live search is requested, and ``ddgs`` is not installed.
         EpocheError: as ``run_in_folder``.
@@ -121,12 +121,14 @@ def describe_run(
     published = options.setting.published
     return RunDescription(
         benchmark=SKN,
-        title=", ".join(systems.names) if options.systems else systems.model or "rules",
+        title=", ".join(systems.names) if systems.client is None else systems.client.model,
         items=samples,
         systems=systems.systems,
         view=lambda sample: make_view(sources[sample.id]),
         manifest=_build_manifest(options, samples, replayed, finder, systems),
-        judge=SknJudge(
+        judge=None
+        if systems.judge_set is None
+        else SknJudge(
             systems.judge_set,
             samples,
             sources,
@@ -161,15 +163,12 @@ def _build_manifest(
         repeats=options.repeats,
         pipelines=systems.names,
         mode="as-published" if options.setting.published else "fair",
-        # Nobody knows whether a system of somebody else calls a model.
-        offline=options.offline and not options.systems,
+        offline=False,
         search=round_trip_json(search),
         search_file=None if replayed is None else make_relative_name(replayed, options.out),
         setting=round_trip_json(options.setting.params()),
         **systems.params(),
         model=systems.model,
-        judge_model=systems.judge_set.model,
-        same_judge=systems.judge_set.same,
         seed=options.seed,
         resamples=UNSET if options.resamples == RESAMPLES else options.resamples,
         versions=library_versions(),

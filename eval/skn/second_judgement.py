@@ -19,7 +19,7 @@ from eval.skn.benchmark import SKN
 from eval.skn.files import MANIFEST, SAMPLES, SOURCES, list_run_files
 from eval.skn.items import read_samples
 from eval.skn.judging.judge import SknJudge, read_anchors
-from eval.skn.judging.judge_set import JudgeSet, open_model_judges, open_rule_judges
+from eval.skn.judging.judge_set import JudgeSet, open_model_judges
 from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.search_source import read_sources
 from eval.stats.bootstrap import RESAMPLES
@@ -42,14 +42,10 @@ class JudgeOptions:
         judge_models: the judges; ``same`` for the model that answered.
         judge_repeats: votes of each judge on each item; None for the default number.
         resamples: bootstrap resamples of the intervals.
-        offline: judge by rules instead of models.
         resume: whether an existing judgement in ``out`` is resumed.
         overwrite: whether it is replaced.
         retry_errors: whether replies and anchors are judged again whose judge could not be called.
         limits: concurrency, and the limits at which the judgement is aborted.
-
-    Raises:
-        SettingError: two options contradict each other.
     """
 
     run: Path
@@ -58,19 +54,10 @@ class JudgeOptions:
     judge_models: tuple[str, ...] = ()
     judge_repeats: int | None = None
     resamples: int = RESAMPLES
-    offline: bool = False
     resume: bool = True
     overwrite: bool = False
     retry_errors: bool = False
     limits: RunLimits = field(default_factory=RunLimits)
-
-    def __post_init__(self) -> None:
-        if self.offline and (self.judge_models or self.judge_repeats is not None):
-            raise SettingError(
-                "with --offline, rules judge, each item once",
-                where="--offline, --judge-model, --judge-repeats",
-                hint="Leave --offline out, or the other flags.",
-            )
 
 
 def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
@@ -96,7 +83,13 @@ def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
         check_output(path, list_run_files(run))
     samples = read_samples(run / SAMPLES)
     sources = {source.id: source for source in read_sources(run / SOURCES)}
-    judge_set = _open_judges(options, manifest)
+    judge_set = open_model_judges(
+        options.client,
+        manifest.model,
+        options.judge_models,
+        repeats=options.judge_repeats,
+        seed=manifest.seed,
+    )
     judge = SknJudge(
         judge_set,
         samples,
@@ -114,7 +107,7 @@ def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
         view=lambda _sample: None,
         manifest=_build_manifest(options, manifest, judge_set),
         judge=judge,
-        observed=lambda: {"judges": judge_set.observed()} if judge_set.models else {},
+        observed=lambda: {"judges": judge_set.observed()},
         warmup_clients=judge_set.warmup_clients,
     )
     flags = RunFlags(
@@ -127,8 +120,7 @@ def judge_run(options: JudgeOptions) -> RunResult[SknManifest]:
     try:
         return second_judgement.judge_again(run, flags, description)
     except BaseException:
-        if judge_set.on_close:
-            close_clients(judge_set.on_close)
+        close_clients(judge_set.on_close)
         raise
 
 
@@ -140,18 +132,6 @@ def _read_wrong_answers(votes: Path) -> dict[str, str]:
     if not votes.is_file():
         return {}
     return {row.id: row.wrong_answer for row in read_anchors(votes) if row.wrong_answer is not None}
-
-
-def _open_judges(options: JudgeOptions, manifest: SknManifest) -> JudgeSet:
-    if options.offline:
-        return open_rule_judges()
-    return open_model_judges(
-        options.client,
-        manifest.model,
-        options.judge_models,
-        repeats=options.judge_repeats,
-        seed=manifest.seed,
-    )
 
 
 def _build_manifest(
@@ -166,7 +146,6 @@ def _build_manifest(
         search_file=None
         if manifest.search_file is None
         else make_relative_name(run / manifest.search_file, out),
-        offline=manifest.offline and options.offline,
         judges=round_trip_json(judge_set.judges.params()),
         judge_model=judge_set.model,
         same_judge=judge_set.same,

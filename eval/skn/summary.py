@@ -14,9 +14,8 @@ from typing import Any
 from eval.metrics.comparison import Comparison
 from eval.skn.manifest import SknManifest
 from eval.skn.row import SknRow
-from eval.skn.scoring.metric_definitions import RETAINED_KINDS
+from eval.skn.scoring.metric_definitions import NOT_JUDGED_NOTE, VERDICT_METRICS
 from eval.skn.scoring.record import SknReport
-from eval.skn.scoring.rule_use import RuleUse
 from eval.stats.estimates import Estimate
 from kg.base.plain_text import clean_text
 
@@ -36,13 +35,6 @@ _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("context", "context_chars", 10),
 )
 """Title, metric and width of each column; only a width of 20 has room for an interval."""
-_RETENTION_COLUMNS: tuple[tuple[str, str], ...] = (
-    *((kind, kind) for kind in RETAINED_KINDS),
-    ("characters", "context_chars"),
-    ("tokens ≈", "context_tokens_est"),
-)
-"""Title and metric of each column for runs in which rules answered."""
-_RETENTION_WIDTH = 11
 _NAME_WIDTH = 14
 _OUTCOME_WIDTH = 18
 
@@ -73,23 +65,18 @@ def render_summary(
         "",
     ]
     for name in manifest.pipelines:
-        lines += _render_pipeline(name, report, published[name], manifest.rule_use)
-    if not manifest.rule_use.answers:
-        lines += [_RULE, "  JSON vs. SKN", _RULE, *_compare_json_with_skn(report), ""]
+        lines += _render_pipeline(name, report, published[name], is_judged=manifest.is_judged)
+    lines += [_RULE, "  JSON vs. SKN", _RULE, *_compare_json_with_skn(report), ""]
     lines += [f"  Note: {clean_text(note, 500)}" for note in report.notes]
     return "\n".join([*lines, _RULE]) + "\n"
 
 
-def render_table(report: SknReport, rules: RuleUse) -> Iterator[str]:
+def render_table(report: SknReport, *, is_judged: bool) -> Iterator[str]:
     """Yields a header, then one line per pipeline: the outcomes of its rows, and metrics.
 
-    Metrics that are not given are left out. If rules answered, the lines have what each format
-    keeps of the texts instead of outcomes.
+    Without judges, metrics that need verdicts are left out.
     """
-    if rules.answers:
-        yield from _render_retention(report)
-        return
-    columns = [column for column in _COLUMNS if column[1] not in rules.withheld]
+    columns = [column for column in _COLUMNS if is_judged or column[1] not in VERDICT_METRICS]
     header = "".join(f"{title:>{width}}" for title, _, width in columns)
     yield f"{'pipeline':<{_NAME_WIDTH}}{'ans/abst/inv/err':>{_OUTCOME_WIDTH}}{header}"
     for name, pipeline in report.pipelines.items():
@@ -101,19 +88,6 @@ def render_table(report: SknReport, rules: RuleUse) -> Iterator[str]:
         yield f"{name:<{_NAME_WIDTH}}{counts:>{_OUTCOME_WIDTH}}{cells}"
 
 
-def _render_retention(report: SknReport) -> Iterator[str]:
-    header = "".join(f"{title:>{_RETENTION_WIDTH}}" for title, _ in _RETENTION_COLUMNS)
-    yield f"{'kept of texts':<{_NAME_WIDTH}}{header}"
-    for name, pipeline in report.pipelines.items():
-        values = {**pipeline.metrics, **pipeline.retention}
-        empty = Estimate(value=None)
-        cells = "".join(
-            f"{_format_cell(values.get(key, empty), _RETENTION_WIDTH):>{_RETENTION_WIDTH}}"
-            for _, key in _RETENTION_COLUMNS
-        )
-        yield f"{name:<{_NAME_WIDTH}}{cells}"
-
-
 def describe_comparisons(report: SknReport) -> Iterator[str]:
     """Yields a sentence for each headline metric: how SKN compares with JSON."""
     for comparison in report.comparisons:
@@ -123,14 +97,16 @@ def describe_comparisons(report: SknReport) -> Iterator[str]:
 
 
 def _describe_setting(manifest: SknManifest) -> Iterator[str]:
-    if sentence := manifest.rule_use.describe():
+    if not manifest.is_judged:
         yield from textwrap.wrap(
-            sentence, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+            NOT_JUDGED_NOTE,
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_on_hyphens=False,
         )
     if isinstance(manifest.results_of, str):
         yield f"  Replayed: answers and verdicts of {clean_text(manifest.results_of, 200)}."
-    if manifest.rule_use.answers:
-        return
     if manifest.mode == "as-published":
         yield "  As published: the formats differ in more than notation (length limit, order of"
         ending = ", and the model judges its own answers" if manifest.same_judge else ""
@@ -142,14 +118,12 @@ def _describe_setting(manifest: SknManifest) -> Iterator[str]:
 def _describe_run(
     manifest: SknManifest, report: SknReport, rows: Sequence[SknRow]
 ) -> Iterator[str]:
-    rules = manifest.rule_use
-    model = manifest.model or ("rules" if rules.answers else "unknown")
-    judge = manifest.judge_model or ("rules" if rules.verdicts else "unknown")
+    judge = (manifest.judge_model or "unknown") if manifest.is_judged else "none"
     same_judge = " (answers and judges)" if manifest.same_judge else ""
     seconds = [row.latency_s for row in rows if row.latency_s is not None]
     duration = f"{sum(seconds):.1f}s of calls, without judging" if seconds else "no calls"
     for name, value in (
-        ("Model", clean_text(model)),
+        ("Model", clean_text(manifest.model or "unknown")),
         ("Judge", clean_text(judge) + same_judge),
         ("Total samples", report.n_samples),
         ("Answerable", report.n_answerable),
@@ -163,21 +137,15 @@ def _describe_run(
 
 
 def _render_pipeline(
-    name: str, report: SknReport, published: Mapping[str, Any], rules: RuleUse
+    name: str, report: SknReport, published: Mapping[str, Any], *, is_judged: bool
 ) -> Iterator[str]:
     pipeline = report.pipelines[name]
     outcomes = pipeline.outcomes
     yield from (_DOTS, f"  {name.upper()}", _DOTS)
-    failed = f"{outcomes.invalid} invalid, {outcomes.error} error"
-    if rules.answers:
-        yield f"    {'Rows':<18}{outcomes.rows}: {failed}"
-        for kind, value in pipeline.retention.items():
-            yield f"    {f'{kind} kept'.capitalize():<18}{_format_value(value, True)}"
-    else:
-        yield (
-            f"    {'Rows':<18}{outcomes.rows}: {outcomes.answered} answered, "
-            f"{outcomes.abstained} abstained, {failed}"
-        )
+    yield (
+        f"    {'Rows':<18}{outcomes.rows}: {outcomes.answered} answered, {outcomes.abstained} "
+        f"abstained, {outcomes.invalid} invalid, {outcomes.error} error"
+    )
     for title, key, as_percent in (
         ("Accuracy", "accuracy", True),
         ("ECE", "ece", False),
@@ -186,7 +154,7 @@ def _render_pipeline(
         ("Groundedness", "groundedness", False),
         ("Abstention F1", "abstention_f1", False),
     ):
-        if key not in rules.withheld:
+        if is_judged or key not in VERDICT_METRICS:
             yield f"    {title:<18}{_format_value(pipeline.metrics[key], as_percent)}"
     yield f"    {'Avg Tokens':<18}{_format_tokens(published)}"
     latency = published.get("avg_total_latency_s")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skn_reader import READER
 from stage_calls import CommandResult, run_epoche
 
 from cards.card import Card, read_cards, write_cards
@@ -317,7 +318,7 @@ def test_the_report_counts_them_and_leaves_them_out(folder: Path, tmp_path: Path
 
 def test_run_folders_have_no_such_cards(tmp_path: Path) -> None:
     manifest = tmp_path / "run" / "run_manifest.json"
-    run("skn", "run", *("--offline", "--limit", 1, "--out", manifest.parent))
+    run("skn", "run", *READER, "--limit", 1, "--out", manifest.parent)
     for command in ("metrics", "compare", "report"):
         done = run_epoche(command, manifest.parent, "--without-mined")
         assert "--without-mined is only for results of cards" in done.err

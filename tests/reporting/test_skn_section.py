@@ -20,7 +20,6 @@ from skn_folders import (
     write_run_folder,
     write_two_pipelines,
 )
-from stage_calls import PRODUCT
 
 from eval.blocks.section import Section
 from eval.runs.sections import build_section, build_sections, write_page
@@ -33,7 +32,7 @@ from eval.skn.blocks.texts import (
     format_value,
 )
 from eval.skn.judges.record import Failure, Hallucination, Verdicts
-from eval.skn.scoring.rule_use import RuleUse
+from eval.skn.retention.retention import Retention, Share
 from kg.base.errors import CardSetMismatchError, MissingFileError, RecordError, SettingError
 from reporting.html_report import main
 from reporting.section_page import build_page_files
@@ -122,31 +121,16 @@ def test_caveats_name_failures_and_self_judging(tmp_path: Path) -> None:
     assert "It shows what that setting shows, not what the notation does." in caveats
 
 
-def test_offline_outputs_say_no_models_were_measured(
-    tmp_path: Path,
-) -> None:
-    from eval.skn.published_run import run_benchmark
-
-    samples_file = PRODUCT / "eval" / "skn" / "data" / "samples.json"
-    run_benchmark(samples_file, tmp_path, offline=True, limit=6)
-    section = build_section(tmp_path)
-    files = build_page_files(section)
-    assert section.notices == (RuleUse(answers=True, verdicts=True).describe(),)
-    for name in ("report.html", "report.md", "report.json"):
-        assert "this shows only what each format keeps or drops" in files[name].decode()
-    page = files["report.html"].decode()
-    assert RETENTION_NOTICE in page
-    retention_table = find_grid(section, "retention", "Retained of the text")
-    report = read_run(tmp_path).report
-    for line in retention_table.rows:
-        value = report.pipelines[line.name].retention["facts"]
-        assert line.cells[0].text == f"{value.value:.2f}"
-        assert line.cells[0].below == (f"{value.numerator:,.0f} of {value.denominator:,.0f}",)
-    assert "no tokens to count" in page
-    table = " ".join(files["report.md"].decode().split("## Every sample")[0].split())
-    assert "accuracy" not in table.lower()
-    assert "better" not in table
-    assert "| Tokens |" in table
+def test_what_extractions_retain_has_a_table(tmp_path: Path) -> None:
+    samples = make_samples(4)
+    shares = dict.fromkeys(("negations", "numbers", "names", "hedges"), Share(1, 2))
+    retention = Retention(facts=Share(1, 4), **shares, characters=30, words=5, tokens=7)
+    rows = [answered_row(sample, "skn", retention=retention) for sample in samples]
+    section = build_section(write_run_folder(tmp_path / "run", samples, rows))
+    table = find_grid(section, "retention", "Retained of the text")
+    cells = [(cell.text, cell.below) for cell in table.rows[0].cells[:2]]
+    assert cells == [("0.25", ("4 of 16",)), ("0.50", ("4 of 8",))]
+    assert RETENTION_NOTICE in render_html(section)
 
 
 def test_marks_distinguish_failures_from_abstentions() -> None:
@@ -158,8 +142,8 @@ def test_marks_distinguish_failures_from_abstentions() -> None:
     assert find_mark(abstained_row(answerable, "skn")) == "held"
     assert find_mark(failed_row(unanswerable, "skn")) == "error"
     assert find_mark(failed_row(unanswerable, "skn", outcome="INVALID", stage="agent")) == "invalid"
-    failed_verdicts = Verdicts(failed=("accuracy",))
-    assert find_mark(answered_row(answerable, "skn", verdicts=failed_verdicts)) == "unjudged"
+    for verdicts in (Verdicts(failed=("accuracy",)), None):
+        assert find_mark(answered_row(answerable, "skn", verdicts=verdicts)) == "unjudged"
     assert len({mark.key for mark in MARKS}) == len(MARKS) == 8
 
 
@@ -394,14 +378,3 @@ def test_report_never_overwrites_run_files(finished_run: Any, tmp_path: Path) ->
 def test_every_metric_has_a_description(folder: Path) -> None:
     for pipeline in read_run(folder).report.pipelines.values():
         assert pipeline.metrics.keys() <= METRIC_DESCRIPTIONS.keys()
-
-
-def test_what_rules_judged_is_not_called_right_or_wrong() -> None:
-    answerable, unanswerable = make_samples(4)[0], make_samples(4)[3]
-    judged, answered = RuleUse(verdicts=True), RuleUse(answers=True, verdicts=True)
-    for right in (True, False):
-        row = answered_row(answerable, "skn", right=right)
-        assert find_mark(row, judged) == find_mark(row, answered) == "unjudged"
-    assert find_mark(abstained_row(answerable, "skn"), judged) == "held"
-    assert find_mark(abstained_row(unanswerable, "skn"), answered) == "unjudged"
-    assert find_mark(failed_row(answerable, "skn"), answered) == "error"

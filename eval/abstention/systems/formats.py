@@ -24,8 +24,8 @@ from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES, Pipel
 from eval.skn.formats.settings import MIN_WORDS, Setting
 
 if TYPE_CHECKING:
-    from eval.skn.rules.agent import RuleAgent
-    from eval.skn.rules.extractor import RuleExtractor
+    from eval.skn.card_rules.agent import RuleAgent
+    from eval.skn.card_rules.extractor import RuleExtractor
 
 MEASURES = "what a format keeps or drops of a card, by rules, and not how a model fares with it"
 """What answers by rules measure; every table computed from them repeats this sentence."""
@@ -55,8 +55,8 @@ class RuleFormatSystem:
 
     async def answer(self, card: CardView) -> Answer:
         """Answers YES, NO or UNKNOWN from the information that the format preserved."""
+        from eval.skn.card_rules.context import read_context
         from eval.skn.formats.card_prompt import build_card_text
-        from eval.skn.rules.context import read_context
 
         extraction = await self._extractor.extract(build_card_text(card), card.question)
         rule_answer = self._agent.answer_yes_no_question(
@@ -144,8 +144,8 @@ def _build_systems(
     show_question = not settings.get_flag("hide_question")
     if reader_kind == "rules":
         settings.refuse_unknown()
-        from eval.skn.rules.agent import RuleAgent
-        from eval.skn.rules.extractor import RuleExtractor
+        from eval.skn.card_rules.agent import RuleAgent
+        from eval.skn.card_rules.extractor import RuleExtractor
 
         setting, agent = Setting(words=words, show_question=show_question), RuleAgent()
         return tuple(

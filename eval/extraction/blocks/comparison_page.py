@@ -60,12 +60,6 @@ def read_runs(folders: Sequence[Path]) -> RunData:
     first = runs[0]
     plan = replace(first.manifest.build_measurement_plan(), repeats=run_set.repeats)
     report = aggregate_rows(run_set.iter_rows(), plan)
-    if not any(run.manifest.measuring.compares_systems for run in runs):
-        raise SettingError(
-            "rules made these extractions, so which system is better is a result of the rules",
-            where=join_list([str(run.folder) for run in runs]),
-            hint="Compare runs in which a model extracted.",
-        )
     if len(report.systems) < 2:
         raise SettingError(
             "there is only one system, so nothing to compare",

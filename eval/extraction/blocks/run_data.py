@@ -112,7 +112,7 @@ def read_run(folder: Path) -> RunData:
     _check_counts(report, summaries, folder)
     files = [folder / MANIFEST, folder / METRICS, rows, require_file(samples, "sample file")]
     comparison = None
-    if len(report.systems) > 1 and manifest.measuring.compares_systems:
+    if len(report.systems) > 1:
         comparison = _decode(folder / COMPARISON, "comparison", ExtractionComparison)
         files.append(folder / COMPARISON)
 

@@ -20,17 +20,11 @@ if TYPE_CHECKING:
     ScoringInput = tuple[Sequence[Sample], Sequence[Reply], ScoredRunInfo]
 
 
-_RULES_NOTE = (
-    "rules made the extractions of all forms, so the forms are not compared: the scores say what "
-    "the rules find, and none is called better"
-)
-
-
 def main(
     out: Annotated[Path, typer.Option(help="Folder of the scored run.")],
     skn: Annotated[
         Path | None,
-        typer.Option(help="Run folder of `epoche skn run` to score. Default: extract by rules."),
+        typer.Option(help="Run folder of `epoche skn run` to score."),
     ] = None,
     gold: Annotated[
         Path | None,
@@ -71,6 +65,7 @@ def main(
     from eval.extraction.own_extractors.scored_folder import write_scored_run
     from eval.extraction.summary import render_metrics
     from eval.runs.sections import write_page
+    from kg.base.errors import SettingError
     from kg.base.files import check_output
 
     scores_triples = domain is not None or bool(kg)
@@ -86,13 +81,16 @@ def main(
         samples, predictions, run_info = _load_triples(
             _open_graph(kg, shapes, domain), proposals, run, gold, limit
         )
-    else:
+    elif skn is not None:
         samples, predictions, run_info = _load_documents(skn, gold)
-    # Which form is better would be a result of the rules that filled all of them.
-    compares_systems = scores_triples or not run_info.offline
-    if not compares_systems:
-        run_info = replace(run_info, notes=(*run_info.notes, _RULES_NOTE))
-    measuring = ReportSettings(resamples=resamples, compares_systems=compares_systems)
+    else:
+        raise SettingError(
+            "nothing to score",
+            where="--skn, --domain, --kg",
+            hint="Name the folder of an `epoche skn run` with --skn, or a graph whose triples are "
+            "to be extracted.",
+        )
+    measuring = ReportSettings(resamples=resamples)
     run_info = replace(run_info, measuring=measuring, overwrite=overwrite)
     manifest = write_scored_run(out, samples, predictions, run_info)
     for line in render_metrics(write_outputs(out)):
@@ -143,16 +141,11 @@ def _open_graph(
     return KnowledgeBase.open(domain, graph=list(kg or ()), shapes=list(shapes or ()))
 
 
-def _load_documents(skn: Path | None, gold: Path | None) -> ScoringInput:
+def _load_documents(skn: Path, gold: Path | None) -> ScoringInput:
     from eval.extraction.own_extractors.scored_folder import ScoredRunInfo
-    from eval.extraction.own_extractors.skn_content import (
-        GOLD_FILE,
-        predictions_from_rules,
-        predictions_from_run,
-    )
+    from eval.extraction.own_extractors.skn_content import GOLD_FILE, predictions_from_run
     from eval.extraction.samples.loader import load_samples
     from eval.skn.files import MANIFEST
-    from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES
     from eval.skn.manifest import read_manifest
     from eval.skn.row import read_rows
 
@@ -162,13 +155,6 @@ def _load_documents(skn: Path | None, gold: Path | None) -> ScoringInput:
         "statements, causes and gaps are scored; confidences, priorities and levels are not; "
         "content that a format cannot represent counts as omitted",
     )
-    if skn is None:
-        # By rules, every pipeline of the ablation can be extracted without a model.
-        return (
-            samples,
-            list(predictions_from_rules(samples, FAIR_ABLATION_PIPELINES)),
-            ScoredRunInfo(dataset=dataset, extractors={}, offline=True, notes=notes),
-        )
     manifest = read_manifest(skn / MANIFEST)
     rows = list(read_rows(skn / manifest.rows))
     predictions = list(predictions_from_run(rows, samples))

@@ -17,7 +17,7 @@ from eval.extraction.samples.sample import Sample
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.harness.reply import Reply
 from eval.questions.mentions import MentionIndex, tokenise_text
-from eval.skn.rules.statements import split_statements
+from eval.skn.retention.statements import split_statements
 from kg.base.errors import RecordError
 from kg.claims import Claim
 from kg.terms import OWL, RDF_TYPE, is_literal, parse_literal

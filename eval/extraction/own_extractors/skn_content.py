@@ -8,7 +8,6 @@ because that is a cost of choosing the format.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,18 +16,12 @@ from eval.extraction.samples.sample import Sample
 from eval.harness.reply import Reply
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.forms import ExtractionContent
-from eval.skn.formats.pipelines import PIPELINES
-from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import Document
 from eval.skn.row import SknRow
-from eval.skn.rules.extractor import CAUSES_RELATION, RuleExtractor
 from kg.base.errors import RecordError
 
 GOLD_FILE = Path(__file__).parents[1] / "data" / "skn_gold" / "gold.jsonl"
 """Twelve search texts of the shipped SKN data set, with the expected extraction."""
-
-QUESTION_KEY = "question"
-"""Key in a gold sample's ``meta`` for the question that the text was retrieved for."""
 
 
 def content_to_json(content: ExtractionContent) -> dict[str, Any]:
@@ -63,7 +56,7 @@ def content_to_json(content: ExtractionContent) -> dict[str, Any]:
 
 
 _CAUSAL_RELATIONS = frozenset(
-    {CAUSES_RELATION, "cause", "caused", "leads to", "results in", "brings about", "triggers"}
+    {"causes", "cause", "caused", "leads to", "results in", "brings about", "triggers"}
 )
 """Relations of flat JSON that are read as causal, from cause to effect."""
 
@@ -85,34 +78,6 @@ def predictions_from_run(rows: Iterable[SknRow], gold: Sequence[Sample]) -> Iter
     for row in rows:
         if row.id in gold_ids:
             yield _build_prediction(row.id, row.pipeline, row.extraction, row.repeat, row.error)
-
-
-def predictions_from_rules(gold: Sequence[Sample], pipelines: Sequence[str]) -> Iterator[Reply]:
-    """Yields what the rule extractor finds, in the format of each pipeline; no model is called.
-
-    Args:
-        gold: gold samples with the question in ``meta``.
-        pipelines: names of pipelines.
-
-    Raises:
-        RecordError: a gold sample has no question.
-    """
-    for name in pipelines:
-        extractor = RuleExtractor(PIPELINES[name], Setting())
-        for sample in gold:
-            question = sample.meta.get(QUESTION_KEY)
-            if not isinstance(question, str):
-                raise RecordError(
-                    f"gold sample {sample.id!r} has no question in its meta",
-                    hint="Add meta.question: the extractor needs the question of the search.",
-                )
-            text = sample.text.removeprefix(question_heading(question))
-            yield _build_prediction(sample.id, name, asyncio.run(extractor.extract(text, question)))
-
-
-def question_heading(question: str) -> str:
-    """Returns the heading that precedes the search text in a gold sample, with its question."""
-    return f"Question: {question}\n\n"
 
 
 def _build_prediction(

@@ -15,7 +15,7 @@ from eval.extraction.samples.sample import Sample
 from eval.harness.reply import Reply
 from eval.questions.parser import ClaimParser
 from eval.questions.statements import Statement, StatementReader
-from eval.skn.rules.statements import split_statements
+from eval.skn.retention.statements import split_statements
 
 if TYPE_CHECKING:
     from kg.knowledge import KnowledgeBase

@@ -76,23 +76,6 @@ def build_metric_figure(run: SknRun, key: str) -> Figure:
     )
 
 
-def build_retention_figure(run: SknRun) -> Figure | None:
-    """Builds the figure of the statements that each format keeps; ``None`` without extractions."""
-    values = tuple(
-        NamedEstimate(format_name(name), False, to_chart_estimate(report.retention.get("facts")))
-        for name, report in run.report.pipelines.items()
-        if report.retention
-    )
-    if not values:
-        return None
-    return Figure(
-        "Statements kept of the texts",
-        "The share of the statements in the texts that the extractions contain, compared by words.",
-        DotChart(values),
-        "Value and interval of each pipeline. The table below has the numbers.",
-    )
-
-
 def build_difference_figure(run: SknRun, key: str) -> Figure:
     """Builds the figure of the paired differences of one metric."""
     pairs = list_comparisons(run, key)

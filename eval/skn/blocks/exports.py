@@ -71,15 +71,13 @@ def _iter_pair_rows(run: SknRun) -> Iterator[list[object]]:
 
 
 def _iter_sample_rows(run: SknRun) -> Iterator[list[object]]:
-    rules = run.manifest.rule_use
     for sample in run.samples:
         for name in run.pipelines:
             for row in run.rows[sample.id].get(name, ()):
-                response, usage = row.response, row.usage
-                verdicts = None if rules.verdicts else row.verdicts
+                response, usage, verdicts = row.response, row.usage, row.verdicts
                 yield [
                     *(sample.id, sample.category, sample.answerable, sample.question),
-                    *(sample.ground_truth, name, row.repeat, row.outcome, find_mark(row, rules)),
+                    *(sample.ground_truth, name, row.repeat, row.outcome, find_mark(row)),
                     *(row.stage, row.error, response and response.answer),
                     response and response.confidence,
                     *(row.abstained_by, verdicts and verdicts.correct),

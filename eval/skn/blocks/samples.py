@@ -11,7 +11,6 @@ from eval.skn.blocks.run_data import RunSample, SknRun
 from eval.skn.blocks.texts import VALIDITY_TEXTS
 from eval.skn.judges.record import Verdicts
 from eval.skn.row import SknRow
-from eval.skn.scoring.rule_use import NO_RULES, RuleUse
 
 MARKS = (
     Mark("right", "✓", "right", "right: judged right", "right"),
@@ -26,31 +25,22 @@ MARKS = (
 """The outcomes of a row, the best first."""
 
 
-def find_mark(row: SknRow, rules: RuleUse = NO_RULES) -> str:
-    """Returns the key of a row's mark; what rules answered or judged is not called right or wrong.
-
-    Args:
-        row: the row.
-        rules: which parts of the run were left to rules.
-    """
+def find_mark(row: SknRow) -> str:
+    """Returns the key of a row's mark."""
     if row.outcome in ("INVALID", "ERROR"):
         return row.outcome.lower()
-    if rules.answers:
-        return "unjudged"
     if row.outcome == "ABSTAINED":
         return "held" if row.answerable else "abstained"
     if not row.answerable:
         return "unfounded"
-    correct = None if rules.verdicts else row.verdicts and row.verdicts.correct
+    correct = row.verdicts and row.verdicts.correct
     return "unjudged" if correct is None else "right" if correct else "wrong"
 
 
 def count_marks(run: SknRun, pipeline: str) -> Counter[str]:
     """Counts the rows of a pipeline by mark."""
     return Counter(
-        find_mark(row, run.manifest.rule_use)
-        for by_pipeline in run.rows.values()
-        for row in by_pipeline.get(pipeline, ())
+        find_mark(row) for by_pipeline in run.rows.values() for row in by_pipeline.get(pipeline, ())
     )
 
 
@@ -81,8 +71,7 @@ def _build_row(run: SknRun, sample: RunSample) -> SampleRow:
         truth=truth,
         details=(Detail("Search results", (_describe_search(run, sample),)),),
         answers=tuple(
-            _build_answer(rows[name], run.manifest.rule_use) if rows.get(name) else None
-            for name in run.pipelines
+            _build_answer(rows[name]) if rows.get(name) else None for name in run.pipelines
         ),
     )
 
@@ -97,19 +86,19 @@ def _describe_search(run: SknRun, sample: RunSample) -> str:
     return f"The search failed: {failed.error or 'no reason is given'}"
 
 
-def _build_answer(rows: Sequence[SknRow], rules: RuleUse) -> Answer:
+def _build_answer(rows: Sequence[SknRow]) -> Answer:
     """Builds the answer of the first repeat, with the outcomes of the others."""
     row = rows[0]
     details: list[Detail] = []
     if len(rows) > 1:
-        marks = Counter(find_mark(repeat, rules) for repeat in rows)
+        marks = Counter(find_mark(repeat) for repeat in rows)
         counts = ", ".join(f"{mark.name} {marks[mark.key]}" for mark in MARKS if marks[mark.key])
         details.append(Detail(f"Asked {len(rows)} times; the first is shown", (counts,)))
     details += _list_response_details(row)
-    if row.verdicts is not None and not rules.verdicts:
+    if row.verdicts is not None:
         details += _list_verdict_details(row.verdicts, answerable=row.answerable)
     details += _list_extraction_details(row)
-    return Answer(find_mark(row, rules), _describe_answer(row), tuple(details))
+    return Answer(find_mark(row), _describe_answer(row), tuple(details))
 
 
 def _describe_answer(row: SknRow) -> str:

@@ -28,6 +28,7 @@ from eval.skn.blocks.texts import (
     RETENTION_NOTICE,
     describe_metric,
 )
+from eval.skn.scoring.metric_definitions import NOT_JUDGED_NOTE
 from kg.base.files import to_json_bytes
 from kg.base.plain_text import format_count
 
@@ -47,21 +48,17 @@ def build_section(folder: Path, id_: str) -> Section:
     """
     run = read_run(folder)
     report, manifest = run.report, run.manifest
-    rules = manifest.rule_use
-    agent = "rules, no model" if rules.answers else (manifest.model or "a model")
     return Section(
         id=id_,
         name="SKN against JSON",
         title=TITLE,
-        about=f"SKN against JSON · {agent} · sample set {report.samples}",
+        about=f"SKN against JSON · {manifest.model or 'a model'} · sample set {report.samples}",
         verdict=summarise_run(run),
         caveats=tuple(iter_caveats(run)),
-        notices=(rules.describe(),) if rules.withheld else (),
+        notices=() if manifest.is_judged else (NOT_JUDGED_NOTE,),
         stats=tuple(_build_stats(run)),
         parts=tuple(_build_parts(run)),
-        overview=charts.build_outcome_figure(run)
-        if not rules.answers
-        else charts.build_retention_figure(run),
+        overview=charts.build_outcome_figure(run),
         tables=export_tables(run),
         sources=run.files,
         data={"metrics": report, "manifest": manifest},
@@ -85,11 +82,10 @@ def _split_count(count: int, noun: str) -> tuple[str, str]:
 
 
 def _build_parts(run: SknRun) -> Iterator[Part]:
-    rules = run.manifest.rule_use
-    if not rules.answers:
-        yield Part("headline", "Headline", "Headline", tuple(_build_headline_blocks(run)))
-        yield Part("charts", "Charts", "The headline metrics as charts", _build_chart_blocks(run))
-        yield Part("pairs", "Pairs", "Pipeline against pipeline", tuple(_build_pair_blocks(run)))
+    is_judged = run.manifest.is_judged
+    yield Part("headline", "Headline", "Headline", tuple(_build_headline_blocks(run)))
+    yield Part("charts", "Charts", "The headline metrics as charts", _build_chart_blocks(run))
+    yield Part("pairs", "Pairs", "Pipeline against pipeline", tuple(_build_pair_blocks(run)))
     yield Part(
         "validity",
         "Validity",
@@ -103,20 +99,18 @@ def _build_parts(run: SknRun) -> Iterator[Part]:
             "What the formats retain of the text",
             (Paragraphs((RETENTION_NOTICE,)), tables.build_retention_table(run)),
         )
-    if not rules.withheld:
+    if is_judged:
         yield Part("calibration", "Confidence", "Is it calibrated?", _build_calibration_blocks(run))
-    if not rules.answers:
-        yield Part(
-            "abstention",
-            "Abstention",
-            "Does it abstain where there is no answer?",
-            (tables.build_abstention_table(run),),
-        )
-    yield Part("effort", "Cost", "Tokens and time", tuple(_build_effort_blocks(run)))
-    if not rules.answers:
-        blocks = tuple(_build_category_blocks(run))
-        yield Part("categories", "Categories", "By category of question", blocks)
-    if not rules.verdicts:
+    yield Part(
+        "abstention",
+        "Abstention",
+        "Does it abstain where there is no answer?",
+        (tables.build_abstention_table(run),),
+    )
+    yield Part("effort", "Cost", "Tokens and time", (_build_effort_block(run),))
+    blocks = tuple(_build_category_blocks(run))
+    yield Part("categories", "Categories", "By category of question", blocks)
+    if is_judged:
         yield Part("judges", "Judges", "Can the judges be trusted?", tuple(build_judge_blocks(run)))
     if run.report.notes:
         yield Part("limits", "Limits", "Limits of these numbers", _build_notes(run.report.notes))
@@ -184,15 +178,9 @@ def _build_calibration_blocks(run: SknRun) -> tuple[Block, ...]:
     return Paragraphs((text,)), tables.build_calibration_table(run), Figures(figures, "small")
 
 
-def _build_effort_blocks(run: SknRun) -> Iterator[Block]:
+def _build_effort_block(run: SknRun) -> Block:
     table = tables.build_effort_table(run)
-    if run.manifest.offline:
-        text = "No model was called, so there are no tokens to count; those below are estimated."
-        yield Paragraphs((text,))
-    elif table is None:
-        yield Paragraphs(("No server returned token counts.",))
-    if table is not None:
-        yield table
+    return Paragraphs(("No server returned token counts.",)) if table is None else table
 
 
 def _build_category_blocks(run: SknRun) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from eval.blocks.text_format import format_name, format_percent, format_points, 
 from eval.metrics.comparison import Comparison
 from eval.skn.blocks.run_data import SknRun
 from eval.skn.blocks.tables import list_comparisons
+from eval.skn.scoring.metric_definitions import NOT_JUDGED_NOTE
 from eval.stats.estimates import Estimate
 from kg.base.plain_text import format_count, join_list
 
@@ -28,12 +29,9 @@ _OTHER_METRICS = {
 
 def summarise_run(run: SknRun) -> tuple[str, ...]:
     """Returns the sentences of the summary."""
-    rules = run.manifest.rule_use
     about_texts = (_describe_inputs(run), *_describe_retention(run))
-    if rules.answers:
-        return (*about_texts, *_describe_size(run), rules.describe())
-    if rules.verdicts:
-        return (*about_texts, rules.describe())
+    if not run.manifest.is_judged:
+        return (*about_texts, NOT_JUDGED_NOTE)
     return (
         *about_texts,
         _describe_accuracy(run),
@@ -59,7 +57,7 @@ def iter_caveats(run: SknRun) -> Iterator[str]:
             "and the bounds show what they could change."
         )
     unjudged = sum(pipeline.outcomes.unjudged for pipeline in report.pipelines.values())
-    if unjudged:
+    if unjudged and run.manifest.is_judged:
         yield f"{unjudged:,} answers lack a verdict that is required."
     if report.same_judge:
         yield "The model that answered also judged, which favours its own answers."
@@ -80,10 +78,9 @@ def _describe_inputs(run: SknRun) -> str:
         questions += f", {n_unanswerable:,} of which {verb} no answer"
     n = len(run.pipelines)
     repeats = f", each {report.repeats} times" if report.repeats > 1 else ""
-    agent = "one set of rules, no model," if run.manifest.rule_use.answers else "one agent"
     noun, verb = ("format", "was") if n == 1 else ("formats", "were")
     formats = f"{spell_count(n)} {noun} for extracted search results {verb}"
-    return f"{formats} given to {agent} on {questions}{repeats}."
+    return f"{formats} given to one agent on {questions}{repeats}."
 
 
 def _describe_accuracy(run: SknRun) -> str:
@@ -98,14 +95,6 @@ def _describe_retention(run: SknRun) -> list[str]:
     return (
         [f"Statements of the texts that are retained: {_format_shares(values)}."] if values else []
     )
-
-
-def _describe_size(run: SknRun) -> Iterator[str]:
-    pipelines = run.report.pipelines.items()
-    values = _list_values({n: p.metrics.get("context_tokens_est") for n, p in pipelines})
-    if values:
-        sizes = [f"{format_name(name)} {size.value:,.0f}" for name, size in values.items()]
-        yield f"Tokens per text, estimated from characters: {join_list(sizes)}."
 
 
 def _list_values(values: Mapping[str, Estimate | None]) -> dict[str, Estimate]:

@@ -29,7 +29,7 @@ from eval.skn.blocks.texts import (
     describe_metric,
     format_value,
 )
-from eval.skn.scoring.metric_definitions import RETAINED_KINDS, VALIDITIES
+from eval.skn.scoring.metric_definitions import RETAINED_KINDS, VALIDITIES, VERDICT_METRICS
 from eval.skn.scoring.record import PipelineReport
 from eval.stats.estimates import Estimate
 from kg.base.plain_text import format_count
@@ -64,8 +64,11 @@ def build_headline_table(run: SknRun) -> Table:
 
 def list_headline_metrics(run: SknRun) -> tuple[str, ...]:
     """Lists the headline metrics that are given for a run."""
-    withheld = run.manifest.rule_use.withheld
-    return tuple(key for key in HEADLINE_METRICS if key not in withheld)
+    return tuple(key for key in HEADLINE_METRICS if _is_given(run, key))
+
+
+def _is_given(run: SknRun, metric: str) -> bool:
+    return run.manifest.is_judged or metric not in VERDICT_METRICS
 
 
 def build_other_metrics_table(run: SknRun) -> Table | None:
@@ -75,7 +78,7 @@ def build_other_metrics_table(run: SknRun) -> Table | None:
         key
         for pipeline in run.report.pipelines.values()
         for key in pipeline.metrics
-        if key not in in_other_tables and key not in run.manifest.rule_use.withheld
+        if key not in in_other_tables and _is_given(run, key)
     )
     if not keys:
         return None

@@ -163,8 +163,8 @@ VALIDITY_TEXTS = {
 """How an extraction could be parsed."""
 
 RETENTION_NOTICE = (
-    "What each format retains of the text that it was made from. This is a property of the "
-    "formats and says nothing about models."
+    "What the extractions retain of the texts that they were made from, compared by words: what a "
+    "model paraphrases counts as dropped."
 )
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (

@@ -25,9 +25,6 @@ def main(
         int | None,
         typer.Option(min=1, help="Votes of each judge on each item.", show_default="2"),
     ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Judge by rules instead of models.")
-    ] = False,
     resamples: options.Resamples = 2000,
     overwrite: options.Overwrite = False,
     resume: options.Resume = True,
@@ -79,7 +76,6 @@ def main(
             judge_models=tuple(judge_model or ()),
             judge_repeats=judge_repeats,
             resamples=resamples,
-            offline=offline,
             resume=resume,
             overwrite=overwrite,
             retry_errors=retry_errors,

@@ -33,13 +33,6 @@ def main(
             help="Compare these formats, comma-separated, such as `json,json_meta,skn`.",
         ),
     ] = None,
-    offline: Annotated[
-        bool,
-        typer.Option(
-            "--offline",
-            help="Use rules instead of models; measures only what a format retains of a text.",
-        ),
-    ] = False,
     system: options.SystemSpecs = None,
     set_values: options.SystemSettings = None,
     as_published: Annotated[
@@ -75,6 +68,13 @@ def main(
         int | None,
         typer.Option(min=1, help="Votes of each judge on each item.", show_default="2"),
     ] = None,
+    no_judge: Annotated[
+        bool,
+        typer.Option(
+            "--no-judge",
+            help="Leave the answers unjudged; `epoche skn judge` can judge them later.",
+        ),
+    ] = False,
     search: Annotated[
         Path | None, typer.Option(help="Recorded searches to replay. Default: the shipped ones.")
     ] = None,
@@ -154,10 +154,10 @@ def main(
             settings=parse_settings(set_values or ()),
             ablation=ablation,
             formats=tuple(dict.fromkeys(split_names(formats))),
-            offline=offline,
             setting=setting,
             judge_models=tuple(judge_model or ()),
             judge_repeats=judge_repeats,
+            no_judge=no_judge,
             search=search,
             live=live,
             backends=tuple(backend or ()),
@@ -204,13 +204,15 @@ def write_results(
     from eval.skn.summary import describe_comparisons, render_table
 
     out, manifest = finished_run.folder, finished_run.manifest
-    rules = manifest.rule_use
     _, report = write_outputs(out)
     if with_report:
         from eval.runs.sections import write_page
 
         write_page(out)
-    for line in (*render_table(report, rules), *describe_comparisons(report)):
+    for line in (
+        *render_table(report, is_judged=manifest.is_judged),
+        *describe_comparisons(report),
+    ):
         print_text(line)
     print_notes(report.notes, out / SUMMARY)
     total = sum(manifest.counts.values())
@@ -220,7 +222,7 @@ def write_results(
     print_text(f"{rows}{existing} → {out}   [{format_counts(manifest.counts)}]")
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
-    if unjudged := manifest.counts["unjudged"]:
+    if manifest.is_judged and (unjudged := manifest.counts["unjudged"]):
         print_warning(f"{unjudged} of {total} rows lack a judge's vote; {retry}")
     report_failed_run(out, SKN, manifest, field="error", hint=hint)
 

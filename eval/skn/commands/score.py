@@ -43,9 +43,6 @@ def main(
         "results/skn-predictions"
     ),
     field_map: options.FieldMap = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Judge by rules instead of models.")
-    ] = False,
     judge_model: Annotated[
         list[str] | None,
         typer.Option(help="Judge model; repeatable. Default: EPOCHE_JUDGE_MODEL."),
@@ -54,6 +51,13 @@ def main(
         int | None,
         typer.Option(min=1, help="Votes of each judge on each item.", show_default="2"),
     ] = None,
+    no_judge: Annotated[
+        bool,
+        typer.Option(
+            "--no-judge",
+            help="Leave the answers unjudged; `epoche skn judge` can judge them later.",
+        ),
+    ] = False,
     search: Annotated[
         Path | None,
         typer.Option(help="Recorded searches that were read. Default: the shipped ones."),
@@ -73,7 +77,7 @@ def main(
     max_consecutive_errors: options.MaxConsecutiveErrors = 50,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report.")] = True,
 ) -> None:
-    """Has answers judged that were made elsewhere, or replays results; writes a run folder.
+    """Scores answers that were made elsewhere, or replays results; writes a run folder.
 
     With --results, the stored answers and verdicts are used. With --predictions, a file has one row
     per sample: JSON lines, a JSON array, or CSV. Its fields are id, answer (a text, or an object
@@ -99,11 +103,11 @@ def main(
             "verdicts with --results PATH.",
         )
     if results is not None:
-        judging = (offline, judge_model, judge_repeats is not None, search, field_map)
+        judging = (no_judge, judge_model, judge_repeats is not None, search, field_map)
         if any(judging):
             raise SettingError(
                 "results are replayed with their own verdicts, and nothing is judged",
-                where="--results with --offline, --judge-model, --judge-repeats, --search or --map",
+                where="--results with --judge-model, --judge-repeats, --no-judge, --search, --map",
                 hint=f"Replay them, then judge again: `epoche skn judge {out} --judge-model …`.",
             )
         _replay(
@@ -146,9 +150,9 @@ def main(
             out=out,
             client=client,
             systems=tuple(file.name for file in files),
-            offline=offline,
             judge_models=tuple(judge_model or ()),
             judge_repeats=judge_repeats,
+            no_judge=no_judge,
             search=search,
             resamples=resamples,
             seed=seed,

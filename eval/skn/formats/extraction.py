@@ -53,7 +53,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
         validity: how the reply could be parsed.
         problem: what is wrong with the last unreadable reply, with line and column if known.
             Empty if every reply could be read.
-        raw: the model's last reply; for an offline extractor, the context.
+        raw: the model's last reply; for the extractor by rules, the context.
         content: the parsed content as JSON values; null if it could not be parsed. ``to_content``
             returns the record itself.
         latency_s: seconds of all its calls; null when no call was made.

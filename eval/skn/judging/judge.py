@@ -48,7 +48,7 @@ class SknJudge:
         seed: int,
         wrong_answers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self.name = judge_set.model or "rules"
+        self.name = judge_set.model
         self._judge_set = judge_set
         self._sources = sources
         self._published = published

@@ -1,4 +1,4 @@
-"""Opens the judges of a run: models, the published judges, or rules."""
+"""Opens the judges of a run: models, with our prompts or the published ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JudgeSet:
 
     Attributes:
         judges: they judge answers, without being told the pipeline.
-        models: ``provider/model`` of each; empty for rules.
+        models: ``provider/model`` of each.
         same: whether a model judges its own answers.
         observed: returns what was observed of each model.
         warmup_clients: options of the models to call once before the first question.
@@ -35,16 +35,9 @@ class JudgeSet:
     on_close: tuple[Callable[[], Awaitable[object]], ...] = ()
 
     @property
-    def model(self) -> str | None:
-        """Names of the models, joined with commas; None for rules."""
-        return ", ".join(self.models) or None
-
-
-def open_rule_judges() -> JudgeSet:
-    """Returns judges that call no model and always give the same verdicts."""
-    from eval.skn.judges.rule_judges import RuleJudges
-
-    return JudgeSet(judges=RuleJudges())
+    def model(self) -> str:
+        """Names of the models, joined with commas."""
+        return ", ".join(self.models)
 
 
 def open_published_judges(options: ClientOptions, model: str) -> JudgeSet:
@@ -77,15 +70,17 @@ def open_model_judges(
     *,
     repeats: int | None,
     seed: int,
+    other_way: str = "",
 ) -> JudgeSet:
     """Opens models as judges.
 
     Args:
         options: how models are called.
-        answerer: the model that answered; None if rules did.
+        answerer: the model that answered; None if it is not known, or if none did.
         judge_models: values of ``--judge-model``; ``same`` lets the answerer judge.
         repeats: number of votes of each model; None for the default.
         seed: seed of the order in which judges are shown their material.
+        other_way: what can be done without a judge, for the error if none is named.
 
     Raises:
         SettingError: no judge is named, or as ``choose_judges``.
@@ -95,7 +90,9 @@ def open_model_judges(
     from eval.judges.selection import choose_judges
     from eval.skn.judges.model_judges import ModelJudges
 
-    chosen = choose_judges(judge_models, answerer, answered_by_model=answerer is not None)
+    chosen = choose_judges(
+        judge_models, answerer, answered_by_model=answerer is not None, other_way=other_way
+    )
     judges = ModelJudges.open(
         options, chosen.models, repeats=DEFAULT_REPEATS if repeats is None else repeats, seed=seed
     )

@@ -32,8 +32,9 @@ from eval.skn.formats.forms import parse_content, to_plain_values
 from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.items import NO_ANSWER, Sample, read_id, sample_from_json
 from eval.skn.published.wide_reader import FAILED_REASONING
+from eval.skn.published.wide_rows import NOBODY
 from eval.skn.published.wide_verdicts import read_verdicts
-from eval.skn.rules.retention import measure_retention
+from eval.skn.retention.retention import measure_retention
 from eval.skn.search_source import Source
 from kg.base.errors import DuplicateIdError, RecordError
 from kg.base.files import to_json_bytes
@@ -45,6 +46,8 @@ _NO_SEARCH: Final = "the file does not have the search results"
 _MAX_PIPELINES: Final = 100
 _MAX_PROBLEMS: Final = 5
 _ANSWERED_BY, _JUDGED_BY = "answered_by", "judged_by"
+_NO_JUDGES: Final = (NOBODY, "rules")
+"""Names of judges whose verdicts are none; in earlier versions, rules could judge."""
 
 
 @dataclass(kw_only=True)
@@ -58,7 +61,7 @@ class DetailedResults:
         pipelines: names, in the order of the file.
         replies: the answers, at most one per sample, pipeline and repeat.
         votes: the verdicts on them.
-        answered_by, judged_by: the model, or ``rules``; empty if the file does not say so.
+        answered_by, judged_by: the model, or ``NOBODY``; empty if the file does not say so.
         problems: what is missing or unreadable → the places where it is.
         default_verdicts: how often a verdict has exactly the values that the published code writes
             if it cannot read a judgement.
@@ -143,7 +146,7 @@ def read_detailed_results(path: Path, dataset: Sequence[Sample] | None) -> Detai
         _check_answerable(row, sample, where)
         sources.setdefault(id_, _read_source(row, sample))
         results.answered_by = results.answered_by or _read_name(row.get(_ANSWERED_BY))
-        results.judged_by = results.judged_by or _read_name(row.get(_JUDGED_BY))
+        results.judged_by = results.judged_by or _read_judge(row)
         for name in names:
             extraction = _find_row(extractions, id_, repeat)
             reply = _read_reply(row, name, extraction, sources[id_].text)
@@ -156,7 +159,8 @@ def read_detailed_results(path: Path, dataset: Sequence[Sample] | None) -> Detai
                 if stated is not None and reply.confidence is None:
                     problem = f"{name}_confidence is no number from 0 to 1, left out"
                     _add_problem(results, problem, where)
-            _read_vote(results, row, reply, sample, where)
+            if results.judged_by != NOBODY:
+                _read_vote(results, row, reply, sample, where)
     results.sources = [
         sources.get(sample.id) or Source(id=sample.id, question=sample.question, error=_NO_SEARCH)
         for sample in results.samples
@@ -254,6 +258,11 @@ def _read_source(row: Mapping[str, Any], sample: Sample) -> Source:
     if not isinstance(text, str):
         return Source(id=sample.id, question=sample.question, error=_NO_SEARCH)
     return Source(id=sample.id, question=sample.question, raw_text=text or UNSET)
+
+
+def _read_judge(row: Mapping[str, Any]) -> str:
+    name = _read_name(row.get(_JUDGED_BY))
+    return NOBODY if name in _NO_JUDGES else name
 
 
 def _read_name(value: object) -> str:

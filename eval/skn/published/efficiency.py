@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from eval.skn.rules.retention import estimate_tokens
+from eval.skn.retention.retention import estimate_tokens
 from eval.skn.scoring.record import Mode
 from eval.stats.bootstrap import round_significant
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,10 +18,12 @@ from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.items import Sample
 from eval.skn.judges.record import Verdicts
+from eval.skn.retention.retention import estimate_tokens
 from eval.skn.row import SknRow
-from eval.skn.rules.retention import estimate_tokens
 from eval.skn.search_source import Source
 
+NOBODY: Final = "nobody"
+"""Stands for the judge if there was none."""
 Wide = dict[str, Any]
 
 
@@ -33,7 +35,7 @@ class WideRows:
         searches: the search results of each sample, in the same order.
         rows: the rows of the run.
         pipelines: names, in the order of the columns.
-        answered_by, judged_by: the models, or ``rules``; None if they are not known.
+        answered_by, judged_by: the models, or ``NOBODY``; None if they are not known.
     """
 
     def __init__(

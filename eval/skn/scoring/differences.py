@@ -18,9 +18,8 @@ from eval.metrics.comparison import (
     add_bootstrap_test,
     adjust_family,
     compare_item_values,
-    remove_test,
 )
-from eval.skn.scoring.metric_definitions import METRICS, RETENTION_METRICS
+from eval.skn.scoring.metric_definitions import METRICS, VERDICT_METRICS
 from eval.skn.scoring.pipeline_report import (
     CALIBRATION_METRICS,
     QUANTILE_METRICS,
@@ -51,8 +50,7 @@ def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Com
     """Compares pairs of pipelines by every metric.
 
     p-values are adjusted for multiple tests by Holm's method, over the pairs of each metric. A pair
-    is left out where a metric is not given for one of the two. If rules answered, there are no
-    tests, and what the formats keep of the texts is compared too.
+    is left out where a metric needs verdicts, and one of the two was not judged.
 
     Returns:
         The differences, ordered by metric and then by pair.
@@ -61,33 +59,17 @@ def compare_pipelines(samples: SampleCounts, pairs: Sequence[Pair]) -> tuple[Com
         name: _compute_overall_distributions(samples, name)
         for name in {name for pair in pairs for name in (pair.candidate, pair.baseline)}
     }
+    unjudged = samples.plan.unjudged
+    judged = [pair for pair in pairs if unjudged.isdisjoint((pair.candidate, pair.baseline))]
     comparisons: list[Comparison] = []
     for metric in (*PER_SAMPLE_METRICS, *OVERALL_METRICS):
-        stated = [pair for pair in pairs if metric not in _list_withheld(samples, pair)]
+        compared = judged if metric in VERDICT_METRICS else pairs
         if metric in OVERALL_METRICS:
-            family = [_compare_overall(metric, pair, distributions, samples) for pair in stated]
+            family = [_compare_overall(metric, pair, distributions, samples) for pair in compared]
         else:
-            family = _compare_per_sample(samples, METRICS[metric], stated)
+            family = _compare_per_sample(samples, METRICS[metric], compared)
         comparisons += adjust_family(family, higher_is_better=_is_higher_better(metric))
-    rule_pairs = [pair for pair in pairs if _is_answered_by_rules(samples, pair)]
-    for retention_metric in RETENTION_METRICS.values() if rule_pairs else ():
-        comparisons += _compare_per_sample(samples, retention_metric, rule_pairs)
-    sides = {(pair.candidate, pair.baseline) for pair in rule_pairs}
-    return tuple(
-        remove_test(comparison)
-        if (comparison.candidate, comparison.baseline) in sides
-        else comparison
-        for comparison in comparisons
-    )
-
-
-def _list_withheld(samples: SampleCounts, pair: Pair) -> frozenset[str]:
-    candidate, baseline = (samples.plan.get_rules(name) for name in (pair.candidate, pair.baseline))
-    return candidate.withheld | baseline.withheld
-
-
-def _is_answered_by_rules(samples: SampleCounts, pair: Pair) -> bool:
-    return any(samples.plan.get_rules(name).answers for name in (pair.candidate, pair.baseline))
+    return tuple(comparisons)
 
 
 def _is_higher_better(metric: str) -> bool | None:

@@ -11,7 +11,7 @@ from eval.stats.ratio_metrics import Bounds, Counts, RatioMetric
 
 VALIDITIES = ("strict", "tolerant", "repaired", "unreadable")
 RETAINED_KINDS = ("facts", "negations", "numbers", "names", "hedges")
-"""What an extraction may keep of a text (``eval.skn.rules.retention.Retention``)."""
+"""What an extraction may keep of a text (``eval.skn.retention.retention.Retention``)."""
 _CONTEXT_COLUMNS = ("context_chars", "context_tokens_est")
 # Here and below the starred tuples only group the names on their lines.
 MEAN_COLUMNS = (
@@ -245,6 +245,23 @@ METRICS: dict[str, RatioMetric] = {
     )
 }
 """All metrics by name, in the order of the report."""
+
+VERDICT_METRICS = frozenset(
+    (
+        *("accuracy", "ece", "ece_equal_mass", "brier"),
+        *("confidence_when_correct", "confidence_when_wrong"),
+        *("hallucination_rate", "hallucination_severity", "claims_per_answer"),
+        *("normalized_hallucination", "normalized_hallucination_micro"),
+        *("groundedness", "unsupported_fraction"),
+    )
+)
+"""Metrics that need the verdicts of judges."""
+NOT_JUDGED = "not judged"
+"""Reason for a missing metric that needs verdicts."""
+NOT_JUDGED_NOTE = (
+    "The answers were not judged, so nothing that rests on verdicts is given or tested; to get it, "
+    "have a model judge them with epoche skn judge."
+)
 
 CATEGORY_METRICS = tuple(
     METRICS[name]

@@ -37,14 +37,11 @@ def list_notes(
             "errors as a judge are correlated with its errors as an answerer."
         )
     is_tested = any(comparison.p is not None for comparison in comparisons)
-    has_abstention = any(
-        report.metrics["abstention_accuracy"].value is not None for report in pipelines.values()
-    )
-    yield from _note_small_samples(
-        categories, total, answerable, is_tested=is_tested, has_abstention=has_abstention
-    )
+    yield from _note_small_samples(categories, total, answerable, is_tested=is_tested)
     for name, report in pipelines.items():
-        yield from _note_failures(clean_text(name), report.outcomes)
+        yield from _note_failures(
+            clean_text(name), report.outcomes, is_judged=name not in plan.unjudged
+        )
     yield from _note_ceilings(pipelines)
     yield from _note_calibration(pipelines)
     yield from _note_missing_intervals(pipelines)
@@ -74,12 +71,7 @@ def list_published_notes(pipelines: Mapping[str, PipelineReport]) -> Iterator[st
 
 
 def _note_small_samples(
-    categories: Mapping[str, int],
-    total: int,
-    answerable: int,
-    *,
-    is_tested: bool,
-    has_abstention: bool,
+    categories: Mapping[str, int], total: int, answerable: int, *, is_tested: bool
 ) -> Iterator[str]:
     if total < FEW_SAMPLES:
         ending = ", whatever its p-value." if is_tested else "."
@@ -93,11 +85,11 @@ def _note_small_samples(
             "category as hints; none of them is tested."
         )
     unanswerable = total - answerable
-    if has_abstention and 0 < unanswerable < FEW_SAMPLES:
+    if 0 < unanswerable < FEW_SAMPLES:
         yield f"The abstention metrics are based on only {unanswerable} unanswerable samples."
 
 
-def _note_failures(name: str, outcomes: Outcomes) -> Iterator[str]:
+def _note_failures(name: str, outcomes: Outcomes, *, is_judged: bool) -> Iterator[str]:
     failed = outcomes.invalid + outcomes.error
     if failed:
         # Predictions that were made elsewhere, and foreign systems, name no stage.
@@ -112,7 +104,7 @@ def _note_failures(name: str, outcomes: Outcomes) -> Iterator[str]:
             f"rows{places}. They do not count as abstentions; the bounds show their largest "
             "effect."
         )
-    if outcomes.unjudged:
+    if outcomes.unjudged and is_judged:
         yield (
             f"{name}: {outcomes.unjudged} answers have a missing verdict. The values exclude them; "
             "the bounds include them."
@@ -222,8 +214,10 @@ def _note_detectable_effect(comparisons: Sequence[Comparison]) -> Iterator[str]:
             f"In at least one comparison the minimum detectable effect on accuracy is "
             f"{largest_effect:.3f}: a smaller true difference is missed in more than 20 % of runs."
         )
-    if any(comparison.p is not None for comparison in comparisons):
+    tested = {comparison.metric for comparison in comparisons if comparison.p is not None}
+    if tested:
+        order = ": accuracy is the primary metric, the others are exploratory"
         yield (
             "p-values are adjusted by Holm's method over the pairs of each metric, not over the "
-            "metrics: accuracy is the primary metric, the others are exploratory."
+            f"metrics{order if 'accuracy' in tested else ''}."
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from eval.model.usage import Usage
-from eval.skn.rules.retention import estimate_tokens
+from eval.skn.retention.retention import estimate_tokens
 
 if TYPE_CHECKING:
     from eval.skn.judges.record import Verdicts

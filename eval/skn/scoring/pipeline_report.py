@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,8 +15,10 @@ from eval.skn.scoring.metric_definitions import (
     COLUMNS,
     METRICS,
     NO_REPLY,
+    NOT_JUDGED,
     RETENTION_METRICS,
     VALIDITY_METRICS,
+    VERDICT_METRICS,
 )
 from eval.skn.scoring.observation import Observation
 from eval.skn.scoring.record import Outcomes, PipelineReport
@@ -39,30 +41,40 @@ QUANTILE_METRICS = ("latency_p50_s", "latency_p95_s")
 
 def build_pipeline_report(samples: SampleCounts, pipeline: str) -> PipelineReport:
     """Computes all numbers of one pipeline."""
-    rows, rules = samples.rows[pipeline], samples.plan.get_rules(pipeline)
-    # Confidences are compared with verdicts, so there are none to compare with those of rules.
-    replies = None if rules.withheld else select_confident_replies(samples, pipeline)
+    rows, is_judged = samples.rows[pipeline], pipeline not in samples.plan.unjudged
+    replies = select_confident_replies(samples, pipeline) if is_judged else None
     calibration = None if replies is None else _compute_calibration(samples, replies)
+    metrics = {
+        **compute_ratio_estimates(samples, list(METRICS.values()), pipeline),
+        **_build_calibration_values(samples, pipeline, calibration),
+        **_build_latency_values(samples, pipeline),
+    }
+    per_category = {
+        category: compute_ratio_estimates(samples, CATEGORY_METRICS, pipeline, category)
+        for category in samples.categories
+    }
+    if not is_judged:
+        metrics = _remove_verdict_metrics(metrics)
+        per_category = {name: _remove_verdict_metrics(part) for name, part in per_category.items()}
     return PipelineReport(
         outcomes=_count_outcomes(rows),
-        metrics=rules.withhold(
-            {
-                **compute_ratio_estimates(samples, list(METRICS.values()), pipeline),
-                **_build_calibration_values(samples, pipeline, calibration),
-                **_build_latency_values(samples, pipeline),
-            }
-        ),
-        per_category={
-            category: rules.withhold(
-                compute_ratio_estimates(samples, CATEGORY_METRICS, pipeline, category)
-            )
-            for category in samples.categories
-        },
+        metrics=metrics,
+        per_category=per_category,
         validity=compute_ratio_estimates(samples, list(VALIDITY_METRICS.values()), pipeline),
         retention=_compute_retention(samples, pipeline),
         confidences=_count_confidences(rows),
         calibration=calibration,
     )
+
+
+def _remove_verdict_metrics(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Replaces the metrics that need verdicts by empty ones with the reason."""
+    return {
+        name: Estimate(value=None, higher_is_better=estimate.higher_is_better, why=NOT_JUDGED)
+        if name in VERDICT_METRICS
+        else estimate
+        for name, estimate in estimates.items()
+    }
 
 
 def select_confident_replies(samples: SampleCounts, pipeline: str) -> ConfidentReplies | None:

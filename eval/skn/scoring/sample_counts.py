@@ -6,8 +6,8 @@ of two pipelines paired.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from eval.skn.scoring.metric_definitions import COLUMNS, count_row
 from eval.skn.scoring.observation import Observation
-from eval.skn.scoring.rule_use import NO_RULES, RuleUse
 from eval.stats.bootstrap import (
     RESAMPLES,
     SEED,
@@ -41,24 +40,19 @@ class MeasurementPlan:
         seed: seed of the resamples, of random signs and of simulated calibrated systems.
         confidence: nominal coverage of the intervals.
         same_judge: whether the same model answered and judged, for the record and its notes.
-        rules: pipeline → which parts were left to rules; pipelines without rules may be missing.
+        unjudged: the pipelines whose answers nobody judged.
     """
 
     resamples: int = RESAMPLES
     seed: int = SEED
     confidence: float = CONFIDENCE
     same_judge: bool = False
-    rules: Mapping[str, RuleUse] = field(default_factory=dict)
+    unjudged: frozenset[str] = frozenset()
 
-    def get_rules(self, pipeline: str) -> RuleUse:
-        """Returns which parts of a pipeline were left to rules."""
-        return self.rules.get(pipeline, NO_RULES)
-
-    @property
-    def judge_kind(self) -> str:
-        """The kind of judge, for the signature."""
-        if self.rules and all(use.verdicts for use in self.rules.values()):
-            return "rules"
+    def describe_judge(self, pipelines: Iterable[str]) -> str:
+        """Returns the kind of judge of some pipelines, for the signature."""
+        if self.unjudged.issuperset(pipelines):
+            return "none"
         return "same" if self.same_judge else "other"
 
 

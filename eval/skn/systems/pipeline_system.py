@@ -13,8 +13,8 @@ from eval.model.foreign_values import describe_failure
 from eval.model.usage import round_cost
 from eval.skn.agent import Agent
 from eval.skn.formats.extraction import Extractor
+from eval.skn.retention.retention import measure_retention
 from eval.skn.row import Stage
-from eval.skn.rules.retention import measure_retention
 from eval.skn.systems.view import SknView
 
 

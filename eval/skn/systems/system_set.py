@@ -1,4 +1,4 @@
-"""Opens the pipelines and judges of a run: models, or rules for everything."""
+"""Opens the pipelines and judges of a run."""
 
 from __future__ import annotations
 
@@ -12,18 +12,14 @@ from eval.harness.folder_run import close_clients
 from eval.harness.resume import round_trip_json
 from eval.harness.systems.description import collect_observed, find_model
 from eval.harness.systems.system import find_close_functions
+from eval.model.environment import read_variables
 from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.formats.settings import open_client
-from eval.skn.judging.judge_set import (
-    JudgeSet,
-    open_model_judges,
-    open_published_judges,
-    open_rule_judges,
-)
+from eval.skn.judging.judge_set import JudgeSet, open_model_judges, open_published_judges
 from eval.skn.options import RunOptions
 from eval.skn.systems.foreign_pipeline import ForeignPipeline, make_foreign_pipelines
 from eval.skn.systems.pipeline_system import PipelineSystem
-from kg.base.errors import SystemNotFoundError
+from kg.base.errors import SettingError, SystemNotFoundError
 
 if TYPE_CHECKING:
     from eval.model.client import ModelClient
@@ -37,13 +33,13 @@ class SystemSet:
     Attributes:
         systems: the pipelines, in the order of the rows of a sample; all have the same agent. Or
             systems of others in their place.
-        judge_set: the judges.
-        client: the model that extracts and answers; None for rules.
+        judge_set: the judges; None if nothing is judged.
+        client: the model that extracts and answers; None for systems of others.
         warmup_clients: options of the models to call once before the first question.
     """
 
     systems: tuple[PipelineSystem, ...] | tuple[ForeignPipeline, ...]
-    judge_set: JudgeSet
+    judge_set: JudgeSet | None
     client: ModelClient | None = None
     warmup_clients: tuple[ClientOptions, ...] = ()
 
@@ -54,7 +50,7 @@ class SystemSet:
 
     @property
     def model(self) -> str | None:
-        """Name of the model that extracts and answers; None for rules, or if it is not known."""
+        """Name of the model that extracts and answers; None if it is not known."""
         return find_model(self._foreign) if self.client is None else self.client.model
 
     @property
@@ -69,8 +65,8 @@ class SystemSet:
 
     def close(self) -> None:
         """Closes everything if the run failed before it did so; may be called twice."""
-        functions = (*self.on_close, *self.judge_set.on_close)
-        if functions:
+        judges = () if self.judge_set is None else self.judge_set.on_close
+        if functions := (*self.on_close, *judges):
             close_clients(functions)
 
     def params(self) -> dict[str, Any]:
@@ -79,6 +75,7 @@ class SystemSet:
         For a system of somebody else, those of the whole system stand for those of an extractor.
         """
         agents = [one.agent for one in self.systems if isinstance(one, PipelineSystem)]
+        judge_set = self.judge_set
         return {
             "extractors": {
                 system.name: round_trip_json(
@@ -89,15 +86,19 @@ class SystemSet:
                 for system in self.systems
             },
             "agent": round_trip_json(agents[0].params()) if agents else {},
-            "judges": round_trip_json(self.judge_set.judges.params()),
+            "judges": {} if judge_set is None else round_trip_json(judge_set.judges.params()),
+            "judge_model": None if judge_set is None else judge_set.model,
+            "same_judge": judge_set is not None and judge_set.same,
         }
 
     def observed(self) -> dict[str, Any]:
         """Returns what was observed of the models, by role."""
-        if self.client is not None:
-            return {"answers": self.client.observed(), "judges": self.judge_set.observed()}
-        answers = collect_observed(self._foreign, self.names) if self._foreign else {}
-        judges = self.judge_set.observed()
+        answers = (
+            collect_observed(self._foreign, self.names)
+            if self.client is None
+            else self.client.observed()
+        )
+        judges = {} if self.judge_set is None else self.judge_set.observed()
         return {
             **({"answers": answers} if answers else {}),
             **({"judges": judges} if judges else {}),
@@ -109,12 +110,10 @@ def open_systems(options: RunOptions) -> SystemSet:
 
     Raises:
         SystemNotFoundError: a system of somebody else cannot be made, or two share a name.
-        SettingError: no judge is named.
+        SettingError: no model or no judge is named.
         EpocheError: as ``ModelClient.open``.
     """
-    if options.systems:
-        return _open_foreign(options)
-    return _open_rules(options) if options.offline else _open_models(options)
+    return _open_foreign(options) if options.systems else _open_models(options)
 
 
 def _open_foreign(options: RunOptions) -> SystemSet:
@@ -128,35 +127,30 @@ def _open_foreign(options: RunOptions) -> SystemSet:
 
 
 def add_judges(systems: tuple[ForeignPipeline, ...], options: RunOptions) -> SystemSet:
-    """Adds the judges that the options name: rules if the run is offline, else models.
+    """Adds the judges that the options name, if any.
 
     Raises:
         SettingError: no judge is named.
         EpocheError: as ``ModelClient.open``.
     """
-    if options.offline:
-        return SystemSet(systems=systems, judge_set=open_rule_judges())
-    judge_set = open_model_judges(
+    judge_set = _open_judges(options, find_model([system.system for system in systems]))
+    warmup_clients = () if judge_set is None else judge_set.warmup_clients
+    return SystemSet(systems=systems, judge_set=judge_set, warmup_clients=warmup_clients)
+
+
+def _open_judges(options: RunOptions, answerer: str | None) -> JudgeSet | None:
+    """Opens the judges that the options name; None if nothing is to be judged."""
+    if options.no_judge:
+        return None
+    if options.setting.published and answerer is not None:
+        return open_published_judges(options.client_options(), answerer)
+    return open_model_judges(
         options.client_options(),
-        find_model([system.system for system in systems]),
+        answerer,
         options.judge_models,
         repeats=options.judge_repeats,
         seed=options.seed,
-    )
-    return SystemSet(systems=systems, judge_set=judge_set, warmup_clients=judge_set.warmup_clients)
-
-
-def _open_rules(options: RunOptions) -> SystemSet:
-    from eval.skn.rules.agent import RuleAgent
-    from eval.skn.rules.extractor import RuleExtractor
-
-    agent = RuleAgent()
-    return SystemSet(
-        systems=tuple(
-            PipelineSystem(name, RuleExtractor(PIPELINES[name], options.setting), agent)
-            for name in options.pipelines
-        ),
-        judge_set=open_rule_judges(),
+        other_way="--no-judge leaves the answers unjudged.",
     )
 
 
@@ -165,20 +159,19 @@ def _open_models(options: RunOptions) -> SystemSet:
     from eval.skn.formats.extraction import ModelExtractor
 
     client_options, setting = options.client_options(), options.setting
-    client = open_client(client_options, setting)
-    if setting.published:
-        judge_set = open_published_judges(client_options, client.model)
-    else:
-        judge_set = open_model_judges(
-            client_options,
-            client.model,
-            options.judge_models,
-            repeats=options.judge_repeats,
-            seed=options.seed,
+    if not (client_options.model or read_variables().get("EPOCHE_MODEL")):
+        raise SettingError(
+            "neither a model nor a system is named",
+            where="--model, --system",
+            hint="Name a model as provider/model, such as --model ollama/llama3.2, or set "
+            "EPOCHE_MODEL; recorded models need no server (docs/how-to/skn.md). --system asks a "
+            "system of your own.",
         )
+    client = open_client(client_options, setting)
+    judge_set = _open_judges(options, client.model)
     agent = ModelAgent(client, setting)
     answerer = msgspec.structs.replace(client_options, model=client.model, cache=None)
-    judges = [judge for judge in judge_set.warmup_clients if judge.model != client.model]
+    judges = () if judge_set is None else judge_set.warmup_clients
     return SystemSet(
         systems=tuple(
             PipelineSystem(name, ModelExtractor(PIPELINES[name], client, setting), agent)
@@ -186,5 +179,5 @@ def _open_models(options: RunOptions) -> SystemSet:
         ),
         judge_set=judge_set,
         client=client,
-        warmup_clients=(answerer, *judges),
+        warmup_clients=(answerer, *(one for one in judges if one.model != client.model)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ import msgspec
 import pytest
 from servers import behaviours
 from servers.scripted_server import ScriptedServer
+from skn_reader import READER
+from skn_run_parts import REPLAY
 from typer.testing import CliRunner
 
 from epoche.cli import app
@@ -28,9 +31,7 @@ from eval.extraction.own_extractors.scored_folder import ScoredRunInfo, write_sc
 from eval.extraction.own_extractors.skn_content import (
     GOLD_FILE,
     content_to_json,
-    predictions_from_rules,
     predictions_from_run,
-    question_heading,
 )
 from eval.extraction.own_extractors.triple_proposals import ProposalRow, build_predictions
 from eval.extraction.own_extractors.triple_reader import extract_triples
@@ -40,10 +41,12 @@ from eval.extraction.samples.loader import load_samples
 from eval.extraction.samples.sample import Sample
 from eval.extraction.settings import DEFAULT_MATCHING
 from eval.harness.reply import Reply
+from eval.skn.card_rules.extractor import RuleExtractor
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import parse_content, to_plain_values, write_content
 from eval.skn.formats.pipelines import ALL_SECTIONS, FAIR_ABLATION_PIPELINES, PIPELINES
+from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source, drop_sections
 from eval.skn.items import read_samples
 from eval.skn.row import SknRow
@@ -131,10 +134,8 @@ def test_gold_documents_use_words_of_the_shipped_searches(gold: list[Sample]) ->
     for sample in gold:
         question = shipped_samples[sample.id].question
         assert sample.meta["question"] == question
-        assert (
-            sample.text
-            == question_heading(question) + finder.find_source(shipped_samples[sample.id]).text
-        )
+        source = finder.find_source(shipped_samples[sample.id])
+        assert sample.text == f"Question: {question}\n\n{source.text}"
         source_words = split_words(sample.text)
         for fact in sample.expected["facts"]:
             assert split_words(fact["text"]) <= source_words, fact
@@ -186,10 +187,11 @@ def test_typed_and_flat_content_convert_to_the_same_form() -> None:
 
 @pytest.mark.parametrize("name", FAIR_ABLATION_PIPELINES)
 def test_notation_does_not_change_the_conversion(name: str, gold: list[Sample]) -> None:
-    predictions = {prediction.id: prediction for prediction in predictions_from_rules(gold, [name])}
+    extractor = RuleExtractor(PIPELINES[name], Setting())
     for sample in gold:
-        prediction = predictions[sample.id]
-        reading = parse_content(prediction.raw, PIPELINES[name], strict=True)
+        extraction = asyncio.run(extractor.extract(sample.text, sample.meta["question"]))
+        (prediction,) = predictions_from_run([make_skn_row(sample.id, extraction)], [sample])
+        reading = parse_content(extraction.raw, PIPELINES[name], strict=True)
         assert reading.content is not None
         assert content_to_json(reading.content) == prediction.value
 
@@ -423,7 +425,8 @@ def test_proposals_and_licensed_proposals_are_separate_systems(rivers: Knowledge
 
 def test_folder_is_only_replaced_with_overwrite(tmp_path: Path, gold: list[Sample]) -> None:
     run_info = ScoredRunInfo(dataset="gold", extractors={}, offline=True)
-    predictions = list(predictions_from_rules(gold, ["skn"]))
+    rows = [make_skn_row(s.id, make_extraction(make_document(s), "skn")) for s in gold]
+    predictions = list(predictions_from_run(rows, gold))
     assert write_scored_run(tmp_path, gold, predictions, run_info).counts["OK"] == 12
     with pytest.raises(WriteError, match="contains a run already"):
         write_scored_run(tmp_path, gold, predictions, run_info)
@@ -432,57 +435,24 @@ def test_folder_is_only_replaced_with_overwrite(tmp_path: Path, gold: list[Sampl
     assert not (tmp_path / "none").exists()
 
 
-def test_rule_extractors_are_scored_in_every_form(tmp_path: Path) -> None:
-    out = tmp_path / "own"
-    printed = run_epoche("extract", "score-own", "--out", out, "--resamples", 100)
-    # Eight pipelines extract from each of the twelve texts.
-    assert "96 extractions of 12 texts" in printed
+def test_skn_run_is_scored(tmp_path: Path) -> None:
+    skn, out = tmp_path / "skn", tmp_path / "scored"
+    run_epoche("skn", "run", *REPLAY, "--limit", 6, "--resamples", 100, "--out", skn)
+    printed = run_epoche("extract", "score-own", "--resamples", 100, "--skn", skn, "--out", out)
+    # The SKN run has three pipelines; five of the first six texts have a gold document.
+    assert "15 extractions of 5 texts" in printed
+    assert "1 of the run's samples have no gold document and are not scored" in printed
     rows = list(read_rows(out / "rows.jsonl"))
-    assert {row.system for row in rows} == set(FAIR_ABLATION_PIPELINES)
-    assert {row.outcome for row in rows} == {"OK"}
+    assert {row.system for row in rows} == {"json", "json_meta", "skn"}
     report = json.loads((out / "metrics.json").read_bytes())["report"]
-    for name in FAIR_ABLATION_PIPELINES:
-        value = report["systems"][name]["metrics"]["extraction_quality_score"]["value"]
-        # The rules extract whole sentences and the gold set has single claims, so the score is
-        # clearly above 0 but far from 1.
-        assert 0.3 < value < 0.9, name
-    # Which form is better would be a result of the rules: nothing is compared, nothing starred.
-    assert "the forms are not compared" in printed
-    assert not (out / "comparison.json").exists()
-    page = (out / "report.html").read_text()
-    assert "better than every other" not in page
-    assert "Best by metric" not in page
-    compared = run_epoche("compare", out, "--out", tmp_path / "comparison.json")
-    assert "json − skn" in compared
-    assert "sign-flip" not in compared
-    assert "adjusted" not in compared
-    assert "No model was called" in (out / "summary.txt").read_text()
+    for name, system in report["systems"].items():
+        # The model words claims in its own way, so the score is above 0 but far from 1.
+        assert 0 < system["metrics"]["extraction_quality_score"]["value"] < 0.9, name
+    assert (out / "comparison.json").exists()
     # The folder is a normal run folder: a second report on it gives the same bytes.
     old_metrics = (out / "metrics.json").read_bytes()
     run_epoche("extract", "report", "--results-dir", out)
     assert (out / "metrics.json").read_bytes() == old_metrics
-
-
-def test_skn_run_is_scored(tmp_path: Path) -> None:
-    run_epoche("skn", "run", "--offline", "--limit", 6, "--out", tmp_path / "skn")
-    command = ("extract", "score-own", "--resamples", 100)
-    printed = run_epoche(*command, "--skn", tmp_path / "skn", "--out", tmp_path / "scored")
-    # The SKN run has two pipelines, json and skn; five of the first six texts have a gold document.
-    assert "10 extractions of 5 texts" in printed
-    assert "1 of the run's samples have no gold document and are not scored" in printed
-    # The SKN run and the scoring command extract the same content with the same rules.
-    rules_printed = run_epoche(*command, "--out", tmp_path / "rules", "--no-report")
-    assert rules_printed
-    predictions = [
-        {
-            (row.id, row.system): row.predicted
-            for row in read_rows(tmp_path / name / "rows.jsonl")
-            if row.system in ("json", "skn")
-        }
-        for name in ("scored", "rules")
-    ]
-    assert len(predictions[0]) == 10
-    assert predictions[0].items() <= predictions[1].items()
 
 
 def test_model_proposals_are_scored_with_abstention(
@@ -538,6 +508,7 @@ def test_model_proposals_are_scored_with_abstention(
 @pytest.mark.parametrize(
     ("flags", "flag"),
     [
+        ([], "--skn, --domain, --kg"),
         (["--limit", "3"], "--limit"),
         (["--proposals", "x.jsonl"], "--proposals"),
         (["--domain", "rivers", "--skn", "x"], "--skn"),
@@ -552,15 +523,9 @@ def test_unrelated_flags_are_refused(flags: list[str], flag: str, tmp_path: Path
 
 def test_scoring_does_not_overwrite_its_input_run(tmp_path: Path) -> None:
     run = tmp_path / "skn"
-    run_epoche("skn", "run", "--offline", "--limit", 1, "--out", run)
+    run_epoche("skn", "run", *READER, "--limit", 1, "--out", run)
     old_rows = (run / "rows.jsonl").read_bytes()
     arguments = ["extract", "score-own", "--skn", run, "--out", run, "--overwrite"]
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == WriteError.exit_code
     assert (run / "rows.jsonl").read_bytes() == old_rows
-
-
-def test_gold_without_a_question_is_refused(gold: list[Sample]) -> None:
-    sample_without_question = msgspec.structs.replace(gold[0], meta={})
-    with pytest.raises(RecordError, match="has no question"):
-        list(predictions_from_rules([sample_without_question], ["skn"]))

@@ -54,7 +54,7 @@ def test_a_run_of_another_benchmark_is_not_resumed(runs: Path, own: str, other: 
 @pytest.mark.parametrize("other", [name for name in NAMES if name != "skn"])
 def test_a_run_of_another_benchmark_is_not_judged(runs: Path, other: str) -> None:
     out = runs / "judged"
-    done = run_epoche("skn", "judge", runs / other, "--offline", "--out", out)
+    done = run_epoche("skn", "judge", runs / other, "--judge-model", "a/b", "--out", out)
     assert done.code == DAMAGED, done.err
     assert f"a run of {other}, which `epoche skn run` did not write" in done.err
     assert not out.exists()

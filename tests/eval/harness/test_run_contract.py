@@ -13,6 +13,7 @@ from typing import Any
 
 import extraction_reader
 import pytest
+import skn_reader
 from benchmark_runs import (
     COMMANDS,
     LIMIT,
@@ -21,6 +22,7 @@ from benchmark_runs import (
     make_command,
     read_folder,
     run_benchmark,
+    run_with_judge,
 )
 from benchmark_runs import slow_command_line as make_slow
 from stage_calls import (
@@ -48,8 +50,9 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(autouse=True)
 def working_folder(tmp_path: Path) -> None:
-    """Puts the extraction system where processes find it: in their working folder."""
+    """Puts the systems of tests where processes find them: in their working folder."""
     shutil.copy(extraction_reader.__file__, tmp_path)
+    shutil.copy(skn_reader.__file__, tmp_path)
 
 
 @pytest.fixture
@@ -134,28 +137,37 @@ def test_an_interrupted_run_is_killed_at_every_reply(
         assert read_folder(out) == read_folder(whole)
 
 
-def test_a_run_is_killed_at_every_vote(whole: Path, files: RunFiles, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an uninterrupted run with votes."""
+    folder = tmp_path_factory.mktemp("judged") / "whole"
+    done = run_with_judge(folder)
+    assert done.code == 0, done.err
+    return folder
+
+
+def test_a_run_is_killed_at_every_vote(judged: Path, tmp_path: Path) -> None:
     """Keeps each number of first votes, as ``kill -9`` would leave them while judges vote."""
-    if not (whole / VOTES).exists():
-        pytest.skip("the benchmark has no judges")
-    lines = (whole / VOTES).read_bytes().splitlines(keepends=True)
+    files = find_files(judged)
+    lines = (judged / VOTES).read_bytes().splitlines(keepends=True)
     assert lines
     for n_lines in range(len(lines)):
         out = tmp_path / str(n_lines) / "whole"
-        shutil.copytree(whole, out)
+        shutil.copytree(judged, out)
         (out / VOTES).write_bytes(b"".join(reversed(lines[len(lines) - n_lines :])) + b'{"id"')
         for file in (files.rows, *files.outputs):
             (out / file).unlink(missing_ok=True)
         write_checkpoint(out)
-        done = run_benchmark(files.name, out)
+        done = run_with_judge(out)
         assert done.code == 0, done.err
-        assert read_folder(out) == read_folder(whole)
+        resumed, whole = read_folder(out), read_folder(judged)
+        for contents in (resumed, whole):
+            contents[files.manifest].pop("calls")  # ``kill -9`` loses how many there were
+        assert resumed == whole
 
 
-def test_damaged_votes_are_left_unchanged(whole: Path, files: RunFiles, tmp_path: Path) -> None:
-    if not (whole / VOTES).exists():
-        pytest.skip("the benchmark has no judges")
-    text = (whole / VOTES).read_text()
+def test_damaged_votes_are_left_unchanged(judged: Path, tmp_path: Path) -> None:
+    text = (judged / VOTES).read_text()
     first = text.splitlines()[0]
     for damaged, code, message in (
         ("no json\n" + text, 12, f"{VOTES}:1"),
@@ -164,10 +176,10 @@ def test_damaged_votes_are_left_unchanged(whole: Path, files: RunFiles, tmp_path
         (text + first + "\n", 13, "answered twice"),
     ):
         out = tmp_path / str(len(damaged)) / "whole"
-        shutil.copytree(whole, out)
+        shutil.copytree(judged, out)
         (out / VOTES).write_text(damaged)
         before = read_folder(out)
-        assert message in check_error_line(run_benchmark(files.name, out), code)
+        assert message in check_error_line(run_with_judge(out), code)
         assert read_folder(out) == before
 
 

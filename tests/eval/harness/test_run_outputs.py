@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from extraction_reader import REPLAY
+from skn_reader import READER as SKN_READER
 from stage_calls import run_epoche
 
 from eval.harness.outputs import delete_outputs_and_report, find_report_files, require_owned_folder
@@ -38,7 +39,7 @@ def test_report_next_to_rows_belongs_to_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["skn", "run", "--offline", "--limit", "1"],
+        ["skn", "run", *SKN_READER, "--limit", "1"],
         ["extract", "run", *map(str, REPLAY), "--limit", "1"],
         ["synthlink", "run", "--limit", "1"],
     ],

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from eval.skn.judging.judge import SknJudge
-from eval.skn.judging.judge_set import open_rule_judges
+from eval.skn.judging.judge_set import JudgeSet
 from eval.skn.systems.pipeline_system import PipelineSystem
 from eval.skn.systems.view import SknView
 from kg.base.errors import RecordError
@@ -30,7 +30,8 @@ def test_the_problem_of_a_reply_has_no_place() -> None:
 
 def test_the_problem_of_an_anchor_has_no_place(monkeypatch: Any) -> None:
     monkeypatch.setattr("eval.skn.judging.judge.judge_anchors", fail)
-    judge = SknJudge(open_rule_judges(), [], {}, published=False, has_anchors=True, seed=1)
+    nobody: Any = None
+    judge = SknJudge(JudgeSet(judges=nobody), [], {}, published=False, has_anchors=True, seed=1)
     sample: Any = type("OneSample", (), {"id": "q1", "question": "Why?", "ground_truth": "So."})
     vote = asyncio.run(judge.judge_anchor(sample))
     assert vote.failed

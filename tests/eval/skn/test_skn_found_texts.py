@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from skn_reader import READER
 from stage_calls import check_error_line, run_epoche
 
 from eval.skn.items import Sample
@@ -117,7 +118,7 @@ def test_repeats_agree_or_are_refused(tmp_path: Path) -> None:
 
 def test_run_replays_its_own_search_results(tmp_path: Path) -> None:
     """The texts that an agent saw are the same if a run is made from another run's files."""
-    command = ("skn", "run", "--offline", "--limit", 4, "--no-report", "--resamples", 100, "--out")
+    command = ("skn", "run", *READER, "--limit", 4, "--no-report", "--resamples", 100, "--out")
     assert run_epoche(*command, tmp_path / "first").code == 0
     for name in ("search_results.json", "detailed_results.json"):
         out = tmp_path / name.partition(".")[0]
@@ -129,5 +130,5 @@ def test_run_replays_its_own_search_results(tmp_path: Path) -> None:
 def test_searches_of_other_questions_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "search_results.json"
     path.write_text(json.dumps([{**ROW, "raw_text": TEXT}]), "utf-8")
-    command = ("skn", "run", "--offline", "--search", path, "--out", tmp_path / "out")
+    command = ("skn", "run", *READER, "--search", path, "--out", tmp_path / "out")
     assert "search_results.json" in check_error_line(run_epoche(*command), 34)

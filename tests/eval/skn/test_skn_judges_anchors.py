@@ -19,7 +19,6 @@ from eval.skn.judges.record import (
     HallucinationVote,
     Verdicts,
 )
-from eval.skn.judges.rule_judges import RuleJudges
 from kg.base.proportions import wilson_interval
 from kg.words.normaliser import normalise_phrase
 
@@ -245,27 +244,3 @@ def test_deciding_votes_do_not_change_agreement(pairs: list[tuple[bool, bool]]) 
         for first, second in pairs
     ]
     assert measure_agreement(without_deciding) == measure_agreement(with_deciding)
-
-
-def test_rule_judges_pass_their_anchors() -> None:
-    truths = {
-        "a": "The container exceeded its memory limit and the kernel killed it.",
-        "b": "Create the index concurrently so that writes are not blocked.",
-        "c": "Raise the visibility timeout above the longest processing time.",
-    }
-    wrong_answers = assign_wrong_answers(truths, 0)
-    rows = [
-        asyncio.run(
-            judge_anchors(
-                RuleJudges(),
-                id=name,
-                question=f"What of {name}?",
-                ground_truth=truth,
-                wrong_answer=wrong_answers[name],
-                seed_key=name,
-            )
-        )
-        for name, truth in truths.items()
-    ]
-    agreement = measure_agreement([], rows)
-    assert (agreement.sensitivity.value, agreement.specificity.value) == (1.0, 1.0)

@@ -10,21 +10,25 @@ import copy
 import gzip
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from servers.scripted_server import ScriptedServer
 from skn_folders import write_two_pipelines
-from skn_run_parts import offline_command, write_inputs
+from skn_run_parts import make_scripted_model, online_command, write_inputs
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.skn.metrics import calculate_metrics
 from eval.skn.published.detailed_results import read_detailed_results
 from eval.skn.row import SknRow, read_rows
+from eval.skn.scoring.metric_definitions import NOT_JUDGED_NOTE
 from kg.base.errors import EpocheError
 
+JUDGE = "custom/judge-1"
 PIPELINES = ("json", "skn")
 ANSWERS = (
     "The lock is never released.",
@@ -117,7 +121,9 @@ def test_metrics_are_those_of_the_stored_verdicts(tmp_path: Path, mode: str) -> 
     assert "agrees" in verified.out
 
 
-def test_every_command_takes_a_replay(tmp_path: Path) -> None:
+def test_every_command_takes_a_replay(
+    tmp_path: Path, scripted_server: ScriptedServer, scripted_model: str
+) -> None:
     write_results(tmp_path / "theirs")
     out = tmp_path / "out"
     score = ("skn", "score", "--results", tmp_path / "theirs", "--out", out, "--resamples", 100)
@@ -136,7 +142,9 @@ def test_every_command_takes_a_replay(tmp_path: Path) -> None:
     assert "Fair:" not in summary
     assert "The results do not say who judged." in summary
     assert "do not say who judged, nor what" in (out / "report.md").read_text()
-    judged = run_epoche("skn", "judge", out, "--offline", "--out", tmp_path / "judged")
+    scripted_server.behave_with(make_scripted_model())
+    judge = ("--judge-model", JUDGE, "--judge-repeats", 1, "--resamples", 100)
+    judged = run_epoche("skn", "judge", out, *judge, "--out", tmp_path / "judged")
     assert judged.code == 0, judged.err
 
 
@@ -369,10 +377,27 @@ def test_verdicts_that_may_be_none_are_counted(tmp_path: Path) -> None:
         assert f"1 verdicts on {judge} have exactly the values" in result.err
 
 
-def test_own_run_is_replayed_to_the_same_metrics(tmp_path: Path) -> None:
+@pytest.fixture
+def run_own(
+    tmp_path: Path, scripted_server: ScriptedServer, scripted_model: str
+) -> Callable[..., Path]:
+    """Returns a function that runs two formats on some samples into ``out`` of a folder."""
+    scripted_server.behave_with(make_scripted_model())
+
+    def run_formats(count: int, judge: str | None = JUDGE) -> Path:
+        folder = write_inputs(tmp_path, count)
+        done = run_epoche(*online_command(folder, scripted_model, out="out", judge=judge))
+        assert done.code == 0, done.err
+        return folder
+
+    return run_formats
+
+
+def test_own_run_is_replayed_to_the_same_metrics(
+    tmp_path: Path, run_own: Callable[..., Path]
+) -> None:
     """Rows are computed again from replies and votes, so all outputs but the notes are equal."""
-    folder = write_inputs(tmp_path, 6)
-    assert run_epoche(*offline_command(folder)).code == 0
+    folder = run_own(6)
     assert replay(folder / "out", tmp_path / "again").code == 0
     for name in ("rows.jsonl", "replies.jsonl", "votes.jsonl", "detailed_results.json"):
         assert (tmp_path / "again" / name).read_bytes() == (folder / "out" / name).read_bytes()
@@ -382,19 +407,30 @@ def test_own_run_is_replayed_to_the_same_metrics(tmp_path: Path) -> None:
     assert run_epoche("verify", tmp_path / "again").code == 0
 
 
-def test_details_of_rules_are_not_taken_for_those_of_a_model(tmp_path: Path) -> None:
-    folder = write_inputs(tmp_path, 9)
-    assert run_epoche(*offline_command(folder)).code == 0
-    path = folder / "out" / "detailed_results.json"
-    result = replay(path, tmp_path / "again")
-    assert "rules extracted, answered and judged" in result.out
-    assert read_metrics(tmp_path / "again")["skn"]["accuracy"] is None
+@pytest.mark.parametrize("name", ["", "detailed_results.json"])
+def test_a_run_that_was_not_judged_is_replayed_as_such(
+    tmp_path: Path, run_own: Callable[..., Path], name: str
+) -> None:
+    folder = run_own(6, judge=None)
+    result = replay(folder / "out" / name, tmp_path / "again")
+    assert (result.code, result.err) == (0, "")
+    assert NOT_JUDGED_NOTE in result.out
+    first, again = (read_metrics(out) for out in (folder / "out", tmp_path / "again"))
+    assert again["skn"]["accuracy"] is None
+    assert again["skn"]["abstention_f1"] == first["skn"]["abstention_f1"] is not None
     rows = read_by_key(tmp_path / "again")
-    for key, row in read_by_key(folder / "out").items():
-        assert (rows[key].outcome, rows[key].verdicts is None) == (
-            row.outcome,
-            row.verdicts is None,
-        )
+    assert {key: row.outcome for key, row in rows.items()} == {
+        key: row.outcome for key, row in read_by_key(folder / "out").items()
+    }
+    assert not any(row.verdicts for row in rows.values())
+
+
+def test_verdicts_of_rules_are_not_taken_for_those_of_a_model(tmp_path: Path) -> None:
+    """Earlier versions had judges that compared words."""
+    rows = [{**row, "judged_by": "rules"} for row in ROWS]
+    result = replay(write_results(tmp_path / "theirs", rows), tmp_path / "out")
+    assert NOT_JUDGED_NOTE in result.out
+    assert read_metrics(tmp_path / "out")["skn"]["accuracy"] is None
 
 
 def test_details_name_the_models(tmp_path: Path) -> None:
@@ -407,23 +443,23 @@ def test_details_name_the_models(tmp_path: Path) -> None:
         assert first["skn"][key] == again["skn"][key], key
 
 
-def test_run_that_lacks_replies_and_votes_is_replayed(tmp_path: Path) -> None:
-    folder = write_inputs(tmp_path, 6)
-    assert run_epoche(*offline_command(folder)).code == 0
+def test_run_that_lacks_replies_and_votes_is_replayed(
+    tmp_path: Path, run_own: Callable[..., Path]
+) -> None:
+    folder = run_own(6)
     for name, removed in (("replies.jsonl", 3), ("votes.jsonl", 2)):
         lines = (folder / "out" / name).read_bytes().splitlines(keepends=True)
         (folder / "out" / name).write_bytes(b"".join(lines[removed:]))
     result = replay(folder / "out", tmp_path / "again")
     assert result.code == 0, result.err
-    assert "no reply in replies.jsonl, counted as ERROR: 3 of 48 rows" in result.err
+    assert "no reply in replies.jsonl, counted as ERROR: 3 of 12 rows" in result.err
     assert "replies.jsonl and votes.jsonl changed after the run" in result.err
     outcomes = [row.outcome for row in read_rows(tmp_path / "again" / "rows.jsonl")]
     assert outcomes.count("ERROR") == 3
 
 
-def test_damaged_line_of_a_run_is_named(tmp_path: Path) -> None:
-    folder = write_inputs(tmp_path, 3)
-    assert run_epoche(*offline_command(folder)).code == 0
+def test_damaged_line_of_a_run_is_named(tmp_path: Path, run_own: Callable[..., Path]) -> None:
+    folder = run_own(3)
     with (folder / "out" / "votes.jsonl").open("ab") as handle:
         handle.write(b'{"id": \n')
     line = check_error_line(replay(folder / "out", tmp_path / "again"), 12)
@@ -433,7 +469,7 @@ def test_damaged_line_of_a_run_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--offline",), "nothing is judged"),
+        (("--no-judge",), "nothing is judged"),
         (("--judge-model", "a/b"), "epoche skn judge"),
         (("--predictions", "x=y.csv"), "both --predictions and --results"),
     ],

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eval.skn.card_rules.extractor import RuleExtractor
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import Entity, FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import to_plain_values, write_content
 from eval.skn.formats.pipelines import PIPELINES
 from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Source
-from eval.skn.rules.extractor import RuleExtractor
-from eval.skn.rules.retention import Retention, Share, measure_retention
+from eval.skn.retention.retention import Retention, Share, measure_retention
 
 TEXT = """\
 The Main flows into the Rhine.

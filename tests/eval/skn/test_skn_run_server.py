@@ -147,6 +147,29 @@ def test_as_published_run(
     assert "judges its own answers" in (workspace / "out" / "summary.txt").read_text()
 
 
+@pytest.mark.parametrize("options", [(), ("--as-published",)])
+def test_a_run_without_judge_asks_none(
+    scripted_server: ScriptedServer,
+    workspace: Path,
+    scripted_model: str,
+    options: tuple[object, ...],
+) -> None:
+    scripted_server.behave(behaviours.normal_reply(reply_in_published_form))
+    if not options:
+        scripted_server.behave_with(make_scripted_model())
+    command = online_command(workspace, scripted_model, *options, out="out", judge=None)
+    rows = check_finished(run_epoche(*command), workspace / "out")
+    assert {row["outcome"] for row in rows} <= {"ANSWERED", "ABSTAINED"}
+    assert not any(row["verdicts"] for row in rows)
+    assert not (workspace / "out" / VOTES).exists()
+    # One extraction and one answer a row, and the first call of the model.
+    assert len(scripted_server.requests) == 2 * len(rows) + 1
+    assert len({request.body["model"] for request in scripted_server.requests}) == 1
+    metrics = json.loads((workspace / "out" / "metrics.json").read_bytes())
+    assert metrics["skn"]["accuracy"] is None
+    assert metrics["skn"]["abstention_f1"] is not None
+
+
 @pytest.mark.parametrize("options", [("--judge-model", "custom/other"), ("--judge-repeats", 3)])
 def test_as_published_refuses_other_judges(
     scripted_server: ScriptedServer,

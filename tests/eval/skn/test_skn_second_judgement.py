@@ -17,9 +17,7 @@ from skn_run_parts import (
     find_request_role,
     make_failing_model,
     make_scripted_model,
-    offline_command,
     online_command,
-    read_output_files,
     read_rows,
     remove_latency,
     write_inputs,
@@ -167,84 +165,100 @@ def test_the_cost_limit_does_not_count_the_replies(
     assert calls["spent_usd"] < 1 < calls["cost_usd"]
 
 
-def test_rules_judge_without_a_model(scripted_server: ScriptedServer, workspace: Path) -> None:
-    judge = ("skn", "judge", workspace / "run", "--out", workspace / "rules", "--offline")
-    check_finished(run_epoche(*judge, "--resamples", 100), workspace / "rules", code=27)
-    assert not scripted_server.requests
-    manifest = read_manifest(workspace / "rules")
-    assert (manifest["judge_model"], manifest["offline"]) == (None, False)
-    metrics = json.loads((workspace / "rules" / "metrics.json").read_bytes())
-    assert "judge:rules" in metrics["report"]["signature"]
-
-
 @pytest.fixture
-def offline_workspace(tmp_path: Path) -> Path:
+def unjudged_workspace(
+    tmp_path: Path, scripted_server: ScriptedServer, scripted_model: str
+) -> Path:
+    """A workspace with a run in ``run`` that nobody judged, whose second search failed."""
     folder = write_inputs(tmp_path, SAMPLE_COUNT, missing_searches=[1])
-    assert run_epoche(*offline_command(folder, out="run")).code == 0
+    scripted_server.behave_with(make_scripted_model())
+    command = online_command(folder, scripted_model, out="run", judge=None)
+    result = run_epoche(*command)
+    check_finished(result, folder / "run")
+    assert "vote" not in result.err
+    scripted_server.clear_log()
     return folder
 
 
-def judge_offline(workspace: Path, *options: object, out: str = "again") -> list[object]:
+def judge_run(workspace: Path, *options: object, out: str = "again") -> list[object]:
     folders = (workspace / "run", "--out", workspace / out)
-    return ["skn", "judge", *folders, "--offline", "--resamples", 100, *options]
+    settings = ("--resamples", 100, "--no-cache", "--judge-model", SECOND_JUDGE)
+    return ["skn", "judge", *folders, *settings, *options]
 
 
-def test_rules_give_the_same_verdicts_again(offline_workspace: Path) -> None:
-    assert run_epoche(*judge_offline(offline_workspace)).code == 0
-    files = read_output_files(offline_workspace / "again")
-    first_files = read_output_files(offline_workspace / "run")
-    for name in ("rows.jsonl", VOTES, "detailed_results.json", "categories.csv"):
-        assert files[name] == first_files[name], name
+def test_an_unjudged_run_is_judged_later(
+    scripted_server: ScriptedServer, unjudged_workspace: Path, scripted_model: str
+) -> None:
+    run = unjudged_workspace / "run"
+    assert not (run / VOTES).exists()
+    assert not any(row["verdicts"] for row in read_rows(run))
+    result = run_epoche(*judge_run(unjudged_workspace))
+    rows = check_finished(result, unjudged_workspace / "again")
+    assert {find_request_role(request) for request in scripted_server.requests} <= JUDGE_ROLES
+    assert remove_verdicts(rows) == read_rows(run)
+    # The verdicts are those of a run that was judged at once.
+    command = online_command(unjudged_workspace, scripted_model, out="at-once", judge=SECOND_JUDGE)
+    at_once = check_finished(run_epoche(*command), unjudged_workspace / "at-once")
+    assert remove_latency(rows) == remove_latency(at_once)
+    reports = [
+        json.loads((unjudged_workspace / name / "metrics.json").read_bytes())["report"]
+        for name in ("run", "again", "at-once")
+    ]
+    signatures = [report["signature"].partition("judge:")[2] for report in reports]
+    assert signatures[0].startswith("none|")
+    assert signatures[1] == signatures[2]
+    assert reports[0]["judges"] is None
 
 
-def test_a_run_that_cannot_be_judged_is_refused(offline_workspace: Path) -> None:
-    run = offline_workspace / "run"
-    same = check_error_line(run_epoche(*judge_offline(offline_workspace, out="run")), 15)
+def test_a_run_that_cannot_be_judged_is_refused(unjudged_workspace: Path) -> None:
+    run = unjudged_workspace / "run"
+    same = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="run")), 15)
     assert "second judgement" in same or "made from" in same
-    both = run_epoche(*judge_offline(offline_workspace, "--judge-model", SECOND_JUDGE))
-    assert "--offline" in check_error_line(both, 19)
-    assert not (offline_workspace / "again").exists()
-    assert run_epoche(*judge_offline(offline_workspace)).code == 0
-    shutil.copytree(offline_workspace / "again", offline_workspace / "other")
+    assert not (unjudged_workspace / "again").exists()
+    assert run_epoche(*judge_run(unjudged_workspace)).code == 0
+    shutil.copytree(unjudged_workspace / "again", unjudged_workspace / "other")
     lines = (run / REPLIES).read_bytes().splitlines(keepends=True)
     (run / REPLIES).write_bytes(b"".join(lines[:-1]))
-    incomplete = check_error_line(run_epoche(*judge_offline(offline_workspace, out="new")), 28)
+    incomplete = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="new")), 28)
     assert f"{len(lines) - 1} of {len(lines)} replies" in incomplete
     changed = lines[0].replace(b'"reasoning":"', b'"reasoning":"Also: ', 1)
     assert changed != lines[0]
     (run / REPLIES).write_bytes(b"".join([changed, *lines[1:]]))
-    edited = check_error_line(run_epoche(*judge_offline(offline_workspace, out="other")), 40)
+    edited = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="other")), 40)
     assert "replies.jsonl changed after the run" in edited
     manifest = {**read_manifest(run), "files_sha256": {}}
     (run / "manifest.json").write_text(json.dumps(manifest))
-    other = check_error_line(run_epoche(*judge_offline(offline_workspace, out="other")), 14)
+    other = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="other")), 14)
     assert "other replies" in other
     (run / "manifest.json").write_text(json.dumps({**manifest, "shard": "1/2"}))
-    shard = check_error_line(run_epoche(*judge_offline(offline_workspace, out="new")), 19)
+    shard = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="new")), 19)
     assert "epoche merge" in shard
 
 
-def test_rows_without_replies_are_not_replaced(offline_workspace: Path) -> None:
-    assert run_epoche(*judge_offline(offline_workspace)).code == 0
-    out = offline_workspace / "again"
+def test_rows_without_replies_are_not_replaced(unjudged_workspace: Path) -> None:
+    assert run_epoche(*judge_run(unjudged_workspace)).code == 0
+    out = unjudged_workspace / "again"
     (out / REPLIES).unlink()
     before = read_folder_bytes(out)
-    refused = check_error_line(run_epoche(*judge_offline(offline_workspace)), 15)
+    refused = check_error_line(run_epoche(*judge_run(unjudged_workspace)), 15)
     assert f"rows.jsonl but no {REPLIES}" in refused
     assert read_folder_bytes(out) == {**before, REPLIES: b""}, "an empty file is the lock"
-    assert run_epoche(*judge_offline(offline_workspace, "--overwrite")).code == 0
-    assert (out / REPLIES).read_bytes() == (offline_workspace / "run" / REPLIES).read_bytes()
+    assert run_epoche(*judge_run(unjudged_workspace, "--overwrite")).code == 0
+    assert (out / REPLIES).read_bytes() == (unjudged_workspace / "run" / REPLIES).read_bytes()
 
 
 def read_wrong_answers(folder: Path) -> dict[str, str]:
     return {row.id: str(row.wrong_answer) for row in read_anchors(folder / VOTES)}
 
 
-def test_anchors_show_the_wrong_answers_of_the_first_judgement(tmp_path: Path) -> None:
+def test_anchors_show_the_wrong_answers_of_the_first_judgement(
+    tmp_path: Path, scripted_server: ScriptedServer, scripted_model: str
+) -> None:
     folder = write_inputs(tmp_path, 12)
-    assert run_epoche(*offline_command(folder, "--limit", 3, out="run")).code == 0
-    assert run_epoche(*judge_offline(folder)).code == 0
+    scripted_server.behave_with(make_scripted_model())
+    command = online_command(folder, scripted_model, "--limit", 3, out="run", judge=SECOND_JUDGE)
+    assert run_epoche(*command).code == 0
+    assert run_epoche(*judge_run(folder)).code == 0
     wrong_answers = read_wrong_answers(folder / "run")
     assert len(wrong_answers) > 1
     assert read_wrong_answers(folder / "again") == wrong_answers
-    assert (folder / "again" / VOTES).read_bytes() == (folder / "run" / VOTES).read_bytes()

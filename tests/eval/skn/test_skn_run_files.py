@@ -1,23 +1,28 @@
-"""Tests complete runs without a model: output files, refused commands and resuming."""
+"""Tests complete runs: output files, refused commands and resuming."""
 
 from __future__ import annotations
 
 import csv
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from servers.scripted_server import ScriptedServer
 from skn_run_parts import (
     PUBLISHED_FILES,
-    offline_command,
+    REPLAY,
+    make_scripted_model,
+    online_command,
     read_output_files,
     read_rows,
     write_inputs,
 )
 from stage_calls import check_error_line, read_folder_bytes, run_epoche
 
+from eval.model.options import ClientOptions
 from eval.skn.formats.pipelines import ABLATION_PIPELINES, FAIR_ABLATION_PIPELINES
 from eval.skn.options import RunOptions
 from eval.skn.published_run import run_benchmark
@@ -28,12 +33,35 @@ EMPTY_SEARCH, MISSING_SEARCH = 3, 4
 """Numbers of the samples whose recorded search has no result, or which have no search."""
 
 
+MODEL, JUDGE = f"custom/{ScriptedServer.model}", "custom/judge-1"
+
+
 def read_json(out: Path, name: str) -> Any:
     return json.loads((out / name).read_bytes())
 
 
+def make_command(workspace: Path, *options: object, out: str = "out") -> list[object]:
+    """Makes the command of a run with all formats, whose replies are kept for other runs."""
+    settings = ("--ablation", "--judge-repeats", 1, "--cache", workspace / "replies.sqlite")
+    command = online_command(workspace, MODEL, *settings, *options, out=out, judge=JUDGE)
+    command.remove("--no-cache")
+    return command
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _server() -> Iterator[None]:
+    """A server whose model plays every role well."""
+    with ScriptedServer() as server, pytest.MonkeyPatch.context() as patch:
+        for name in ("EPOCHE_MODEL", "EPOCHE_JUDGE_MODEL"):
+            patch.delenv(name, raising=False)
+        patch.setenv("EPOCHE_BASE_URL", server.base_url)
+        patch.setenv("EPOCHE_API_KEY", server.api_key)
+        server.behave_with(make_scripted_model())
+        yield
+
+
 @pytest.fixture(scope="module")
-def finished_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished_workspace(_server: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with a finished run in ``out``."""
     folder = write_inputs(
         tmp_path_factory.mktemp("ran"),
@@ -41,7 +69,7 @@ def finished_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         empty_searches=[EMPTY_SEARCH],
         missing_searches=[MISSING_SEARCH],
     )
-    result = run_epoche(*offline_command(folder))
+    result = run_epoche(*make_command(folder))
     assert result.code == 0, result.err
     return folder
 
@@ -70,8 +98,7 @@ def test_every_sample_has_a_row_for_every_format(finished_workspace: Path) -> No
     assert {row["error"] for row in rows_with_empty_search} == {None}, (
         "an empty search result is not an error"
     )
-    assert {row["latency_s"] for row in rows} == {None}
-    assert {row["outcome"] for row in rows} > {"ERROR"}
+    assert {row["outcome"] for row in rows} == {"ANSWERED", "ABSTAINED", "ERROR"}
 
 
 def test_six_files_have_the_published_format(finished_workspace: Path) -> None:
@@ -140,17 +167,13 @@ def test_metrics_contain_the_published_keys_and_the_report(finished_workspace: P
     assert report["outcomes"]["stages"] == {"search": 1}
 
 
-def test_summary_and_terminal_explain_offline(workspace: Path) -> None:
-    result = run_epoche(*offline_command(workspace))
+def test_a_finished_run_asks_nothing_and_prints_its_table(workspace: Path) -> None:
+    result = run_epoche(*make_command(workspace))
     assert result.code == 0
     assert f"0 rows ({SAMPLE_COUNT * 8} were there already)" in result.out
     for name in FAIR_ABLATION_PIPELINES:
         assert f"\n{name} " in result.out
-    summary = (workspace / "out" / "summary.txt").read_text()
-    for name in ("summary.txt", "metrics.json", "report.html", "report.json"):
-        # Part of the sentence that tells what a run without a model measures.
-        assert "keeps or drops" in (workspace / "out" / name).read_text()
-    assert "wins" not in summary
+    assert "wins" not in (workspace / "out" / "summary.txt").read_text()
 
 
 def test_every_category_has_a_line(finished_workspace: Path) -> None:
@@ -162,8 +185,8 @@ def test_every_category_has_a_line(finished_workspace: Path) -> None:
     assert categories_and_formats == {
         (category, name) for category in categories for name in FAIR_ABLATION_PIPELINES
     }
-    # Rules answered and judged, so there are sizes and nothing about answers.
-    assert {line["metric"] for line in lines if line["value"]} == {"context_chars"}
+    given = {line["metric"] for line in lines if line["value"]}
+    assert given >= {"accuracy", "groundedness", "abstention_accuracy", "context_chars", "tokens"}
 
 
 def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Path) -> None:
@@ -171,7 +194,7 @@ def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Pat
     manifest = json.loads(text)
     assert manifest["kind"] == "skn"
     assert manifest["status"] == "complete"
-    assert (manifest["offline"], manifest["mode"]) == (True, "fair")
+    assert (manifest["offline"], manifest["mode"]) == (False, "fair")
     assert manifest["dataset"] == "../samples.json"
     assert manifest["search_file"] == "../search.jsonl"
     assert sum(manifest["counts"].values()) == SAMPLE_COUNT * 8
@@ -180,7 +203,7 @@ def test_manifest_is_complete_and_contains_no_local_path(finished_workspace: Pat
 
 
 def test_repeats_are_listed_after_each_other(workspace: Path) -> None:
-    assert run_epoche(*offline_command(workspace, "--repeat", 2)).code == 0
+    assert run_epoche(*make_command(workspace, "--repeat", 2)).code == 0
     details = read_json(workspace / "out", "detailed_results.json")
     assert [detail["repeat"] for detail in details[:2]] == [0, 1]
     assert len(read_rows(workspace / "out")) == 2 * SAMPLE_COUNT * 8
@@ -189,7 +212,7 @@ def test_repeats_are_listed_after_each_other(workspace: Path) -> None:
 def test_moved_folder_can_be_resumed(workspace: Path) -> None:
     (workspace / "deep" / "down").mkdir(parents=True)
     shutil.move(workspace / "out", workspace / "deep" / "down" / "moved")
-    result = run_epoche(*offline_command(workspace, out="deep/down/moved"))
+    result = run_epoche(*make_command(workspace, out="deep/down/moved"))
     assert result.code == 0, result.err
     assert "0 rows" in result.out
 
@@ -221,17 +244,17 @@ def test_changed_inputs_or_settings_are_refused_on_resume(
     before = read_output_files(workspace / "out")
     if change is not None:
         change(workspace)
-    line = check_error_line(run_epoche(*offline_command(workspace, *options)), 14)
+    line = check_error_line(run_epoche(*make_command(workspace, *options)), 14)
     assert message in line
     assert "--overwrite" in line
     assert read_output_files(workspace / "out") == before
     if change is change_search_text:
-        assert run_epoche(*offline_command(workspace, *options, "--overwrite")).code == 0
-        assert b"Rebooting" in (workspace / "out" / "rows.jsonl").read_bytes()
+        assert run_epoche(*make_command(workspace, *options, "--overwrite")).code == 0
+        assert b"Rebooting" in (workspace / "out" / "sources.jsonl").read_bytes()
 
 
 def test_different_formats_are_refused_on_resume(workspace: Path) -> None:
-    arguments = [argument for argument in offline_command(workspace) if argument != "--ablation"]
+    arguments = [argument for argument in make_command(workspace) if argument != "--ablation"]
     assert "pipelines" in check_error_line(run_epoche(*arguments), 14)
 
 
@@ -239,12 +262,7 @@ def test_different_formats_are_refused_on_resume(workspace: Path) -> None:
     ("options", "code", "message"),
     [
         (("--live",), 19, "either replayed or made"),
-        (("--as-published",), 19, "--offline"),
-        (("--model", "custom/m"), 19, "no model"),
-        (("--judge-model", "same"), 19, "no model"),
-        (("--judge-repeats", "2"), 19, "vote once"),
-        (("--constrained",), 19, "--constrained"),
-        (("--max-tokens", "50"), 19, "--max-tokens"),
+        (("--no-judge",), 19, "--no-judge, --judge-model"),
         (("--formats", "skn"), 19, "--ablation, --formats"),
         (("--backend", "duckduckgo"), 19, "--live"),
         (("--shard", "1/0"), 19, "--shard"),
@@ -256,12 +274,12 @@ def test_invalid_flags_are_refused(
     workspace: Path, options: tuple[Any, ...], code: int, message: str
 ) -> None:
     before = read_folder_bytes(workspace)
-    assert message in check_error_line(run_epoche(*offline_command(workspace, *options)), code)
+    assert message in check_error_line(run_epoche(*make_command(workspace, *options)), code)
     assert read_folder_bytes(workspace) == before
 
 
 def test_unknown_formats_are_refused(tmp_path: Path) -> None:
-    arguments = ("skn", "run", "--offline", "--formats", "json, xml", "--out", tmp_path / "out")
+    arguments = ("skn", "run", "--formats", "json, xml", "--out", tmp_path / "out")
     line = check_error_line(run_epoche(*arguments), 19)
     assert "no format 'xml'" in line
     assert "json_meta" in line
@@ -269,7 +287,7 @@ def test_unknown_formats_are_refused(tmp_path: Path) -> None:
 
 
 def test_shards_of_a_live_search_are_refused(tmp_path: Path) -> None:
-    arguments = ("skn", "run", "--offline", "--live", "--shard", "1/2", "--out", tmp_path / "out")
+    arguments = ("skn", "run", "--live", "--shard", "1/2", "--out", tmp_path / "out")
     line = check_error_line(run_epoche(*arguments), 19)
     assert "--shard, --live" in line
     assert not (tmp_path / "out").exists()
@@ -279,20 +297,13 @@ def test_searches_for_other_questions_are_refused_at_the_start(workspace: Path) 
     empty_search_file = workspace / "others.jsonl"
     empty_search_file.write_bytes(b"")
     line = check_error_line(
-        run_epoche(*offline_command(workspace, "--search", empty_search_file, out="new")), 34
+        run_epoche(*make_command(workspace, "--search", empty_search_file, out="new")), 34
     )
     assert "--live" in line
     assert not (workspace / "new").exists()
     # Without --search, the shipped searches are used; they only fit the shipped samples.
-    arguments = (
-        "skn",
-        "run",
-        "--offline",
-        "--dataset",
-        workspace / "samples.json",
-        "--out",
-        workspace / "new",
-    )
+    data = ("--dataset", workspace / "samples.json", "--out", workspace / "new")
+    arguments = ("skn", "run", "--model", MODEL, *data)
     assert "any of the 7 questions" in check_error_line(run_epoche(*arguments), 34)
     assert not (workspace / "new").exists()
 
@@ -300,7 +311,7 @@ def test_searches_for_other_questions_are_refused_at_the_start(workspace: Path) 
 def test_run_does_not_overwrite_its_inputs(workspace: Path) -> None:
     (workspace / "rows.jsonl").write_bytes((workspace / "samples.json").read_bytes())
     before = (workspace / "rows.jsonl").read_bytes()
-    arguments = offline_command(workspace, "--dataset", workspace / "rows.jsonl", out=".")
+    arguments = make_command(workspace, "--dataset", workspace / "rows.jsonl", out=".")
     assert "would overwrite a file it is made from" in check_error_line(run_epoche(*arguments), 15)
     assert (workspace / "rows.jsonl").read_bytes() == before
 
@@ -308,11 +319,14 @@ def test_run_does_not_overwrite_its_inputs(workspace: Path) -> None:
 def test_run_benchmark_gives_the_same_files_as_the_command(
     finished_workspace: Path, tmp_path: Path
 ) -> None:
+    cache = finished_workspace / "replies.sqlite"
     metrics = run_benchmark(
         finished_workspace / "samples.json",
         tmp_path / "out",
         ablation=True,
-        offline=True,
+        client=ClientOptions(model=MODEL, cache=cache),
+        judge_models=(JUDGE,),
+        judge_repeats=1,
         search=finished_workspace / "search.jsonl",
         resamples=100,
     )
@@ -321,9 +335,7 @@ def test_run_benchmark_gives_the_same_files_as_the_command(
         finished_workspace / "out/rows.jsonl"
     ).read_bytes()
     with pytest.raises(TypeError, match="colour"):
-        run_benchmark(
-            finished_workspace / "samples.json", tmp_path / "other", offline=True, colour="red"
-        )
+        run_benchmark(finished_workspace / "samples.json", tmp_path / "other", colour="red")
     assert not (tmp_path / "other").exists()
 
 
@@ -338,11 +350,36 @@ def test_formats_follow_the_options(tmp_path: Path) -> None:
     assert some_formats.pipelines == ("skn", "json_meta")
 
 
-def test_run_over_the_shipped_samples(tmp_path: Path) -> None:
-    result = run_epoche(
-        "skn", "run", "--offline", "--limit", 6, "--resamples", 100, "--out", tmp_path
-    )
-    assert result.code == 0, result.err
-    assert {row["outcome"] for row in read_rows(tmp_path)} <= {"ANSWERED", "ABSTAINED"}
-    for name in (*PUBLISHED_FILES, "manifest.json", "rows.jsonl", "categories.csv", "report.html"):
-        assert (tmp_path / name).stat().st_size
+def test_a_recorded_model_is_replayed_without_a_server(tmp_path: Path) -> None:
+    contents = []
+    for name in ("first", "second"):
+        out = tmp_path / name
+        result = run_epoche(
+            *("skn", "run", *REPLAY, "--limit", 6, "--resamples", 100), "--out", out
+        )
+        assert result.code == 0, result.err
+        contents.append([(out / file).read_bytes() for file in ("rows.jsonl", "metrics.json")])
+    assert contents[0] == contents[1]
+    rows = read_rows(out)
+    assert len(rows) == 18
+    assert "ERROR" not in {row["outcome"] for row in rows}
+    judged = [row for row in rows if row["verdicts"]]
+    assert judged
+    # Time and tokens are those of the recording.
+    assert all(row["latency_s"] > 0.1 and row["usage"]["completion_tokens"] > 0 for row in judged)
+    for name in (*PUBLISHED_FILES, "manifest.json", "categories.csv", "report.html"):
+        assert (out / name).stat().st_size
+    manifest = read_json(out, "manifest.json")
+    assert manifest["same_judge"] is True
+    # Formats and settings that were not recorded are an error.
+    for flags in (("--formats", "skn_min"), ("--words", 100), ("--judge-repeats", 2)):
+        result = run_epoche("skn", "run", *REPLAY, *flags, "--limit", 1, "--out", tmp_path / "x")
+        assert "was not recorded" in check_error_line(result, 23)
+        shutil.rmtree(tmp_path / "x")
+
+
+def test_a_run_without_model_or_system_says_what_to_name(tmp_path: Path) -> None:
+    line = check_error_line(run_epoche("skn", "run", "--no-judge", "--out", tmp_path / "out"), 19)
+    for way in ("--model ollama/", "EPOCHE_MODEL", "--system", "recorded"):
+        assert way in line
+    assert not (tmp_path / "out").exists()

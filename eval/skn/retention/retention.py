@@ -15,7 +15,7 @@ import msgspec
 
 from eval.questions.lexical_answerer import is_negated
 from eval.skn.grammar.document import Document
-from eval.skn.rules.statements import (
+from eval.skn.retention.statements import (
     extract_subject_words,
     find_written_names,
     is_hedged,

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from eval.skn.card_rules.analysis import Analysis, Statement, analyse_text
 from eval.skn.formats.extraction import Extraction
 from eval.skn.formats.flat_json import Category, Entity, FlatClaim, FlatExtraction, Relationship
 from eval.skn.formats.forms import to_plain_values, write_content
 from eval.skn.formats.pipelines import Pipeline
 from eval.skn.formats.settings import Setting
 from eval.skn.grammar.document import CausalLink, Document, Fact, Risk, Source
-from eval.skn.rules.analysis import Analysis, Statement, analyse_text
-from eval.skn.rules.statements import find_written_names
+from eval.skn.retention.statements import find_written_names
 from kg.words.normaliser import split_words
 
 VERSION = 1
@@ -31,7 +31,7 @@ CAUSES_RELATION = "causes"
 
 
 class RuleExtractor:
-    """An extractor that uses rules; see ``eval.skn.rules``. Equal texts give equal bytes.
+    """An extractor that uses rules. Equal texts give equal bytes.
 
     Args:
         pipeline: determines the form.

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eval.questions.lexical_answerer import NEGATIONS, WordWeights, compute_coverage, is_negated
+from eval.skn.card_rules.causes import Cause, find_cause
 from eval.skn.grammar.document import Level, Priority
-from eval.skn.rules.causes import Cause, find_cause
-from eval.skn.rules.statements import (
+from eval.skn.retention.statements import (
     extract_subject_words,
     find_titles,
     find_written_names,

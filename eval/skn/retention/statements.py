@@ -1,7 +1,4 @@
-"""Splits a text into statements: its sentences, without questions and headers of search results.
-
-The rule extractor, the rule judges and the retention counts all use the same statements.
-"""
+"""Splits a text into statements: its sentences, without questions and headers of search results."""
 
 from __future__ import annotations
 

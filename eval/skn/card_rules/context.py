@@ -1,4 +1,4 @@
-"""Parses the text of a context (SKN or JSON) into statements, causal links, gaps and risks."""
+"""Parses the text of a context (SKN or JSON) into statements, gaps and risks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from eval.skn.card_rules.extractor import CAUSES_RELATION
 from eval.skn.formats.flat_json import FlatExtraction
 from eval.skn.grammar.document import Document, Risk
 from eval.skn.grammar.typed_json import from_json
 from eval.skn.notation import parse
-from eval.skn.rules.extractor import CAUSES_RELATION
 from kg.base.errors import NotationError
 
 
@@ -21,19 +21,10 @@ class ContextStatement(NamedTuple):
     confidence: float | None
 
 
-class ContextLink(NamedTuple):
-    """A cause and its effect; ``strength`` is None if the form has none."""
-
-    cause: str
-    effect: str
-    strength: float | None
-
-
 class Context(NamedTuple):
-    """Everything that a context states; parts that its form does not have are empty or None."""
+    """What a context states, without causal links; parts that its form lacks are empty or None."""
 
     statements: tuple[ContextStatement, ...]
-    links: tuple[ContextLink, ...]
     gaps: tuple[str, ...]
     risk: Risk | None
 
@@ -59,9 +50,6 @@ def read_context(context: str) -> Context:
 def _convert_document(document: Document) -> Context:
     return Context(
         tuple(ContextStatement(fact.text, fact.confidence) for fact in document.facts),
-        tuple(
-            ContextLink(link.cause, link.effect, link.strength) for link in document.causal or ()
-        ),
         document.gaps or (),
         document.risk,
     )
@@ -70,14 +58,8 @@ def _convert_document(document: Document) -> Context:
 def _convert_flat(extraction: FlatExtraction) -> Context:
     """Converts flat JSON.
 
-    Claims become statements. Relationships become causal links if they state a cause, otherwise
-    statements. Entities are dropped.
+    Claims become statements, and so do relationships that state no cause. Entities are dropped.
     """
-    other_relationships = (
-        relationship
-        for relationship in extraction.relationships
-        if relationship.relation != CAUSES_RELATION
-    )
     return Context(
         (
             *(ContextStatement(claim.statement, claim.confidence) for claim in extraction.claims),
@@ -85,13 +67,9 @@ def _convert_flat(extraction: FlatExtraction) -> Context:
                 ContextStatement(
                     f"{relationship.source} {relationship.relation} {relationship.target}", None
                 )
-                for relationship in other_relationships
+                for relationship in extraction.relationships
+                if relationship.relation != CAUSES_RELATION
             ),
-        ),
-        tuple(
-            ContextLink(relation.source, relation.target, None)
-            for relation in extraction.relationships
-            if relation.relation == CAUSES_RELATION
         ),
         (),
         None,

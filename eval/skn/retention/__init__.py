@@ -1,0 +1,1 @@
+"""Counts what an extraction keeps of its text, sentence by sentence."""
