@@ -53,6 +53,21 @@ def find_compared_predicates(pred: str, shapes: Shapes) -> Iterator[tuple[str, b
             yield constraint.path, False
 
 
+def read_alike(term: str, other: str) -> bool:
+    """Returns whether a reader takes two literals for the same, whatever their datatypes.
+
+    >>> read_alike('"1990"^^<http://www.w3.org/2001/XMLSchema#gYear>', '"1990"')
+    True
+    """
+    if not (term.startswith('"') and other.startswith('"')):
+        return False
+    number = parse_number(term)
+    if number is not None and number == parse_number(other):
+        return True
+    texts = [" ".join(parse_literal(t).lexical.split()).casefold() for t in (term, other)]
+    return texts[0] == texts[1]
+
+
 def are_nearly_equal(term: str, other: str) -> bool:
     """Returns whether one value may be said of what has the other, without being plainly false.
 
@@ -63,6 +78,8 @@ def are_nearly_equal(term: str, other: str) -> bool:
     >>> are_nearly_equal('"246"', '"249"'), are_nearly_equal('"1982-1984"', '"1983 (copy)"')
     (True, True)
     """
+    if read_alike(term, other):
+        return True
     number, other_number = parse_number(term), parse_number(other)
     if number is not None and other_number is not None:
         largest = max(abs(number), abs(other_number))

@@ -14,7 +14,12 @@ from cards.facts import Fact
 from cards.generation.context import Proposal, Role
 from cards.generation.entity_sampler import MAX_CANDIDATES, EntitySampler
 from cards.generation.kinds import ASYMMETRIC, CYCLE, DENIED, FUNCTIONAL, IRREFLEXIVE, NUMERIC
-from cards.generation.literals import are_nearly_equal, find_compared_predicates, parse_number
+from cards.generation.literals import (
+    are_nearly_equal,
+    find_compared_predicates,
+    parse_number,
+    read_alike,
+)
 from cards.generation.shortage import Obstacle
 
 # Names of the recipes for entities of another class, and for all constraints not named in kinds.
@@ -62,6 +67,13 @@ class Recipes(EntitySampler):
         # be true of a namesake either.
         namesakes = self.lookup.get_namesakes(anchor)
         if any(self.pool.is_entailed(x, namesake) for namesake in namesakes for x in (c.x, u)):
+            return None
+        # Nor may they have a value of another datatype that reads like the anchor ("1990").
+        get_text = self.lookup.terms.get_text
+        text = get_text(anchor)
+        if text.startswith('"') and any(
+            read_alike(get_text(own), text) for x in (c.x, u) for own in self.pool.get_anchors(x)
+        ):
             return None
         return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
 
