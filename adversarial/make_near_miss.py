@@ -108,13 +108,20 @@ def main(
         )
 
     leaks: list[str] = []
+    unaudited: list[str] = []
     if audit:
-        from cards.leakage.redraw import audit_new_cards, describe_leaks, draw_without_leaks
+        from cards.leakage.redraw import (
+            audit_new_cards,
+            describe_leaks,
+            describe_missing_audit,
+            draw_without_leaks,
+        )
 
         near_misses, card_audit = draw_without_leaks(
             draw_near_misses, lambda drawn: audit_new_cards(kb, drawn.cards)
         )
         leaks = describe_leaks(card_audit)
+        unaudited = describe_missing_audit(card_audit)
     else:
         near_misses = draw_near_misses(0)
     if (near_misses.missing and strict) or not near_misses.cards:
@@ -148,7 +155,7 @@ def main(
         counts=near_misses.counts,
         missing=near_misses.missing,
         notes=near_misses.notes,
-        warnings=leaks,
+        warnings=[*leaks, *unaudited],
     )
     manifest |= describe_source_files(kb.domain, out)
     if origin.domain is not None:
@@ -162,9 +169,9 @@ def main(
     print_text(
         f"{len(near_misses.cards)} near-misses → {out}   [cards:{manifest['cards_sha256'][:12]}]"
     )
-    if audit and not leaks:
+    if audit and not leaks and not unaudited:
         print_text(f"audit: none of {card_audit.tests} baselines predicts the labels")
-    for note in (*leaks, *near_misses.notes):
+    for note in (*leaks, *unaudited, *near_misses.notes):
         print_warning(note)
 
 

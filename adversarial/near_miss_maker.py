@@ -49,7 +49,8 @@ SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
 class Obstacle(StrEnum):
     """Why a wrong claim gives no near-miss; the value continues "of the claims tried, 3 …"."""
 
-    NAMES = "have no name that tells them from something else"
+    NAMES = "name something by no readable name, or by one that something else has"
+    LEFT_OUT = "are about what cards leave out: nodes that break the shapes, and the ontology itself"
     SENSE = "make no sense to a reader, because nothing of that class is a subject"
     TRUE = "are true"
     LABEL = "have a label of which there are enough"
@@ -119,7 +120,7 @@ class NearMissMaker:
             new = (c for c in STRATEGIES[strategy](self.true_pairs, *pair) if c not in tried)
             for candidate in itertools.islice(new, MAX_CANDIDATES_PER_PAIR):
                 tried.add(candidate)
-                if not self._can_ask(candidate.subject, candidate.wrong_object):
+                if not self._can_ask(candidate, strategy):
                     continue
                 cards = make_cards(candidate)
                 if cards:
@@ -127,18 +128,22 @@ class NearMissMaker:
                     yield cards
                     break
 
-    def _can_ask(self, s: int, wrong_object: int) -> bool:
+    def _can_ask(self, candidate: Candidate, strategy: str) -> bool:
         """Returns whether a question about a claim can be worded, makes sense and is not true."""
-        obstacle = self._find_obstacle(s, wrong_object)
+        obstacle = self._find_obstacle(candidate.subject, candidate.wrong_object, strategy)
         if obstacle is not None:
             self.obstacles[obstacle] += 1
         return obstacle is None
 
-    def _find_obstacle(self, s: int, wrong_object: int) -> Obstacle | None:
+    def _find_obstacle(self, s: int, wrong_object: int, strategy: str) -> Obstacle | None:
         lookup = self.lookup
         if s == wrong_object or lookup.terms.is_literal(s):
             return Obstacle.SENSE
         if {s, wrong_object} & lookup.unusable_nodes:
+            return Obstacle.LEFT_OUT
+        # What a homonym is called is not unique on purpose.
+        can_name = lookup.is_readable if strategy == "homonym" else lookup.is_nameable
+        if not (can_name(s) and can_name(wrong_object)):
             return Obstacle.NAMES
         if lookup.closure_index.has_triple(s, self.p, wrong_object):
             return Obstacle.TRUE

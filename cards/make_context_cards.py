@@ -132,13 +132,20 @@ def main(
         return make_cards(kb, msgspec.structs.replace(plan, **drawing), progress=track_cards)
 
     leaks: list[str] = []
+    unaudited: list[str] = []
     if audit:
-        from cards.leakage.redraw import audit_new_cards, describe_leaks, draw_without_leaks
+        from cards.leakage.redraw import (
+            audit_new_cards,
+            describe_leaks,
+            describe_missing_audit,
+            draw_without_leaks,
+        )
 
         card_set, card_audit = draw_without_leaks(
             draw_cards, lambda drawn: audit_new_cards(drawn.kb, drawn.cards)
         )
         leaks = describe_leaks(card_audit)
+        unaudited = describe_missing_audit(card_audit)
     else:
         card_set = draw_cards(0)
     shortage = ", ".join(f"{n} {what}" for what, n in card_set.missing.items())
@@ -177,7 +184,7 @@ def main(
         notes=card_set.notes,
         set_aside=card_set.set_aside,
         full_graph=kb.graph,
-        warnings=[*leaks, *describe_missing_labels(card_set.cards)],
+        warnings=[*leaks, *unaudited, *describe_missing_labels(card_set.cards)],
     )
     # Systems must answer from what was left, so it is written beside the cards.
     own_graph = card_set.kb.graph if card_set.set_aside else None
@@ -204,10 +211,10 @@ def main(
             f"{get_passages_path(out)}"
         )
     print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
-    if audit and not leaks:
+    if audit and not leaks and not unaudited:
         print_text(f"audit: none of {card_audit.tests} baselines predicts the labels")
-    for leak in leaks:
-        print_warning(leak)
+    for warning in (*leaks, *unaudited):
+        print_warning(warning)
     if card_set.missing:
         print_warning(f"could not make {shortage}")
         for note in card_set.notes:

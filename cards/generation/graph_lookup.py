@@ -17,7 +17,7 @@ from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, RDFS, SKOS, parse_literal
 from kg.triples.rows import Cell
 from kg.validation.denials import iter_denials
-from kg.words.readable_names import is_readable_label
+from kg.words.readable_names import is_readable_label, is_readable_value
 
 _WORD = re.compile(r"\w+")
 MAX_SAMPLED_SUBJECTS = 300
@@ -139,7 +139,7 @@ class GraphLookup:
         return denied_facts
 
     def is_nameable(self, term: int) -> bool:
-        """Returns whether a question can name a term: a literal, or an IRI with a unique name.
+        """Returns whether a question can name a term: a readable value, or a unique name.
 
         Blank nodes have no name, and nodes that break the shapes may not be mentioned.
         """
@@ -147,8 +147,10 @@ class GraphLookup:
         if nameable is None:
             text = self.terms.get_text(term)
             # The label must lead to this entity only, or to none.
-            nameable = text.startswith('"') or (
-                term not in self.unusable_nodes
+            nameable = (
+                is_readable_value(parse_literal(text).lexical)
+                if text.startswith('"')
+                else term not in self.unusable_nodes
                 and self.kb.labels.is_readable(text)
                 and self.kb.labels.find_entities(self.get_label(term)) in ([text], [])
             )

@@ -81,7 +81,7 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
             ]
             if q != p and objects:
                 n_facts[q] += 1
-                n_more[q] += _restates(lookup, objects, value) - _restates(lookup, objects, other)
+                n_more[q] += restates(lookup, objects, value) - restates(lookup, objects, other)
     restating = {q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n}
     return frozenset(restating | _find_synonyms(lookup, p))
 
@@ -95,7 +95,7 @@ def _find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
     }
 
 
-def _restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:
+def restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:
     """Returns whether a literal has the words of a value in it, or the value those of a literal."""
     phrase, text = _find_phrase(lookup, value), _normalise(lookup, value)
     return any(

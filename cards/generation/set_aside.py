@@ -17,6 +17,7 @@ from typing import NamedTuple
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.pools import Pool
 from cards.generation.prover import is_about_vocabulary
+from cards.generation.restated_values import restates
 from cards.generation.rng import rng_for
 from kg.claims import Claim
 from kg.entailment import Closure
@@ -264,7 +265,8 @@ def _has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Tri
 def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
     """Yields the asserted facts of a pair: those of the predicate, and parallel and inverse ones.
 
-    They go together, because one of them tells a reader that the two belong together.
+    They go together, because one of them tells a reader that the two belong together. So do
+    literals of another predicate that say the same in other words.
     """
     index, terms = pool.lookup.graph_index, pool.lookup.terms
     # Without these links, names would change.
@@ -273,6 +275,10 @@ def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
         triple = pool.make_triple(x, anchor)
         if index.has_triple(*triple):
             yield triple
+        for q in pool.telling.restating:
+            for value in index.find_objects(x, q):
+                if terms.is_literal(value) and restates(pool.lookup, [value], anchor):
+                    yield x, q, value
         if terms.is_literal(anchor) or terms.is_literal(x):
             continue
         for s, o in ((x, anchor), (anchor, x)):

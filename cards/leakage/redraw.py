@@ -83,6 +83,11 @@ def describe_leaks(audit: Audit) -> list[str]:
     return sentences
 
 
+def describe_missing_audit(audit: Audit) -> list[str]:
+    """Says why no baseline could be tried, if none could."""
+    return [] if audit.baselines else [f"The set was not audited: {note}." for note in audit.notes]
+
+
 def _is_large(cards: DrawnCards, first: DrawnCards) -> bool:
     """Returns whether a set has enough cards of each label that the first one has."""
     counts, first_counts = (Counter(card.label for card in s.cards) for s in (cards, first))

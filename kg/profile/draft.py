@@ -32,6 +32,8 @@ from kg.profile.readiness import (
     describe_vocabulary,
 )
 from kg.profile.rules import (
+    JUDGED_KINDS,
+    NAME_PREFIX,
     Answers,
     DraftRule,
     Judgement,
@@ -197,12 +199,17 @@ def _assess(
         ]
     )
     kept, constraints = select_kept_rules(graph, rules)
-    broken = {rule.about for key, rule in rules.items() if key not in kept}
+    broken = {
+        rule.about
+        for key, rule in rules.items()
+        if key not in kept and rule.kind in JUDGED_KINDS
+    }
     judged = [
         (profile, _withdraw(judgement) if profile.iri in broken else judgement)
         for profile, judgement in judged
     ]
-    given = find_given_rules(constraints, "the ontology states it")
+    stated = [one for one in constraints if one.shape.startswith(f"{NAME_PREFIX}ontology:")]
+    given = find_given_rules(stated, "the ontology states it")
     given |= find_given_rules(own.constraints, "your shapes state it")
     nouns = {profile.iri: profile.label for profile, _ in judged}
     nouns |= {

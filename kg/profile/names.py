@@ -17,10 +17,8 @@ from kg.terms import RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_lit
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 from kg.words.labels import LABEL_PREDICATES, Labels
-from kg.words.readable_names import is_code, is_opaque, is_readable_label
+from kg.words.readable_names import is_code, is_opaque, is_readable_value
 
-MAX_NAME_WORDS = 20
-"""Maximum number of words of a value that a question may state."""
 MAX_LABEL_WORDS = 8
 """Maximum number of words of a predicate's label."""
 MAX_LANGUAGES = 4
@@ -164,8 +162,7 @@ class Names:
         if nameable is None:
             text = self._index.terms.get_text(term)
             if text.startswith('"'):
-                value = parse_literal(text).lexical
-                nameable = 0 < len(value.split()) <= MAX_NAME_WORDS and is_readable_label(value)
+                nameable = is_readable_value(parse_literal(text).lexical)
             elif text.startswith("_:") or text in self._left_out:
                 nameable = False
             else:

@@ -127,8 +127,10 @@ def judge_single_value(label: str) -> bool | None:
 
     Returns:
         True for dates, measures, identifiers, codes and statuses; False for what may have several
-        values; None if no word says so.
+        values, such as "submitted by"; None if no word says so.
     """
+    if label.casefold().endswith(" by"):
+        return False
     for text in (_find_head(label), label.casefold()):
         if _SEVERAL.search(text):
             return False

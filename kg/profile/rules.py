@@ -39,6 +39,8 @@ MIN_CHAINED = 10
 Origin = Literal["mined", "ontology", "confirmed"]
 RuleKind = Literal["one value", "one way", ""]
 
+JUDGED_KINDS = frozenset({"one-value", "no-cycle", "no-reverse"})
+"""Kinds of drafted rules that are judged for each predicate (``Judgement``)."""
 NAME_PREFIX = "urn:epoche:"
 """Prefix of the names of drafted shapes; the origin follows, so that proofs show it."""
 

@@ -6,6 +6,9 @@ import re
 
 from kg.base.plain_text import MAX_NAME_LENGTH
 
+MAX_VALUE_WORDS = 20
+"""Maximum number of words of a value that a question may state."""
+
 # "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
 _CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
 _UUID = re.compile(
@@ -43,6 +46,11 @@ def find_opaque_part(name: str) -> tuple[str, str, str]:
     if match is None:
         return "", "", ""
     return name[: match.start()].rstrip(" -_.:"), match[0], name[match.end() :]
+
+
+def is_readable_value(value: str) -> bool:
+    """Returns whether a question can name a literal: it has a few words, no UUID and no address."""
+    return 0 < len(value.split()) <= MAX_VALUE_WORDS and is_readable_label(value)
 
 
 def is_readable_label(name: str) -> bool:

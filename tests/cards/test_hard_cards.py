@@ -126,6 +126,10 @@ def write_number(value: float) -> str:
         (f'"1982-12-31"^^<{XSD}date>', f'"1982-01-01"^^<{XSD}date>', False),
         ('"red"', '"blue"', False),
         ("http://e/1982", '"1982"', False),
+        # What reads alike is one value to a reader, whatever its datatype or language.
+        (f'"1990"^^<{XSD}gYear>', f'"1990"^^<{XSD}integer>', True),
+        ('"12"', f'"12"^^<{XSD}integer>', True),
+        ('"open"@en', '"Open"', True),
     ],
 )
 def test_values_that_may_both_be_said_of_a_thing_are_nearly_equal(

@@ -10,6 +10,7 @@ from stage_calls import run_epoche
 
 from cards.card import read_cards
 from cards.generation.graph_lookup import GraphLookup
+from cards.generation.literals import read_alike
 from cards.generation.restated_values import find_restating_predicates
 from kg.knowledge import KnowledgeBase
 
@@ -75,3 +76,42 @@ def test_cards_neither_restate_the_value_nor_state_hashes(archive: tuple[Path, P
     assert "address" in texts["end"]
     assert "dates" in texts["town"]
     assert not any("3fa85f64" in text for text in texts.values())
+
+
+def test_set_aside_values_are_not_restated_in_the_graph_of_the_cards(
+    archive: tuple[Path, Path],
+) -> None:
+    """A system that reads the graph would find the answer in the dates or the address."""
+    graph, shapes = archive
+    out = graph.with_name("withheld.jsonl")
+    files = ("--kg", graph, "--shapes", shapes, "--pred", "end", "--pred", "town")
+    assert run_epoche("cards", *files, "--num-per-type", 20, "--out", out).code == 0
+    whole = KnowledgeBase.open(graph=[graph], shapes=[shapes]).graph
+    left = KnowledgeBase.open(graph=[out.with_suffix(".graph.nt")], shapes=[shapes]).graph
+    facts = {(c.subj, c.pred, c.obj) for c in left.iter_claims()}
+    set_aside = {(c.subj, c.pred, c.obj) for c in whole.iter_claims()} - facts
+    asked = {E + "end": E + "dates", E + "town": E + "address"}
+    withheld = {(subj, pred) for subj, pred, _ in set_aside if pred in asked}
+    assert len(withheld) >= 20
+    assert not [1 for subj, pred in withheld for fact in facts if fact[:2] == (subj, asked[pred])]
+
+
+def test_a_value_of_another_datatype_that_reads_alike_is_not_called_false(tmp_path: Path) -> None:
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    lines = [
+        f'<{E}x{n}> <http://www.w3.org/2000/01/rdf-schema#label> "Firm {chr(65 + n % 26)}{n}" ; '
+        f'<{E}founded> "{1990 + n % 3}"^^<{xsd}{("gYear", "integer")[n % 2]}> ; '
+        f'<{E}city> <{E}City{n % 5}> .'
+        for n in range(80)
+    ]
+    graph, shapes, out = (tmp_path / name for name in ("g.ttl", "s.ttl", "c.jsonl"))
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(SHAPES.replace(E + "end", E + "founded"), "utf-8")
+    files = ("--kg", graph, "--shapes", shapes, "--pred", "founded")
+    done = run_epoche("cards", *files, "--num-per-type", 15, "--out", out)
+    assert done.code == 0, done.err
+    kb = KnowledgeBase.open(graph=[graph], shapes=[shapes])
+    own = {c.subj: c.obj for c in kb.graph.iter_claims(E + "founded")}
+    cards = [card for card in read_cards(out) if card.label == "C"]
+    assert len(cards) >= 5
+    assert not [card for card in cards if read_alike(own[card.claim.subj], card.claim.obj)]
