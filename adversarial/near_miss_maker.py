@@ -50,7 +50,9 @@ class Obstacle(StrEnum):
     """Why a wrong claim gives no near-miss; the value continues "of the claims tried, 3 …"."""
 
     NAMES = "name something by no readable name, or by one that something else has"
-    LEFT_OUT = "are about what cards leave out: nodes that break the shapes, and the ontology itself"
+    LEFT_OUT = (
+        "are about what cards leave out: nodes that break the shapes, and the ontology"
+    )
     SENSE = "make no sense to a reader, because nothing of that class is a subject"
     TRUE = "are true"
     LABEL = "have a label of which there are enough"
@@ -213,7 +215,7 @@ class NearMissMaker:
             for y in partners.propose(x, anchor, other, strict=strict):
                 triple = partners.pool.make_triple(y, anchor)
                 claim = (triple[0], triple[2])
-                if self._find_obstacle(*claim) or self._license(*claim).label != other:
+                if self._find_obstacle(*claim, strategy) or self._license(*claim).label != other:
                     continue
                 terms: dict[Label, int] = {label: x, other: y}
                 triplet, failure = self._prove_pair(

@@ -200,9 +200,7 @@ def _assess(
     )
     kept, constraints = select_kept_rules(graph, rules)
     broken = {
-        rule.about
-        for key, rule in rules.items()
-        if key not in kept and rule.kind in JUDGED_KINDS
+        rule.about for key, rule in rules.items() if key not in kept and rule.kind in JUDGED_KINDS
     }
     judged = [
         (profile, _withdraw(judgement) if profile.iri in broken else judgement)

@@ -101,7 +101,7 @@ def test_a_value_of_another_datatype_that_reads_alike_is_not_called_false(tmp_pa
     lines = [
         f'<{E}x{n}> <http://www.w3.org/2000/01/rdf-schema#label> "Firm {chr(65 + n % 26)}{n}" ; '
         f'<{E}founded> "{1990 + n % 3}"^^<{xsd}{("gYear", "integer")[n % 2]}> ; '
-        f'<{E}city> <{E}City{n % 5}> .'
+        f"<{E}city> <{E}City{n % 5}> ."
         for n in range(80)
     ]
     graph, shapes, out = (tmp_path / name for name in ("g.ttl", "s.ttl", "c.jsonl"))

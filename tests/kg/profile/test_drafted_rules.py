@@ -339,7 +339,8 @@ def test_records_are_about_one_of_each_thing(tmp_path: Path) -> None:
         ("date of birth", True), ("number of children", True), ("has length", True),
         ("order status", True), ("language code", True), ("address line2", True),
         ("nationality", False), ("author", False), ("created by", False), ("has interest", False),
-        ("language of work", False), ("date submitted by", False), ("topic", False), ("payee", None), ("mouth", None),
+        ("language of work", False), ("date submitted by", False), ("topic", False),
+        ("payee", None), ("mouth", None),
     ],
 )  # fmt: skip
 def test_names_say_whether_the_world_has_one_value(label: str, is_single: bool | None) -> None:
