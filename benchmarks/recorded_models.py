@@ -25,9 +25,16 @@ from eval.abstention.metrics.record import MetricsReport, SystemReport, read_met
 from eval.abstention.result import PENALTY_MARK
 from eval.abstention.run_files import find_result_files
 from eval.blocks.escaped_text import render_markdown_table
-from eval.blocks.text_format import format_number, format_p_value, format_signed, to_chart_estimate
+from eval.blocks.text_format import (
+    ChartEstimate,
+    format_number,
+    format_p_value,
+    format_signed,
+    to_chart_estimate,
+)
 from eval.extraction.blocks.run_data import read_run
 from eval.extraction.record import ExtractionReport
+from eval.judges.rates import Rate
 from eval.model.providers import RECORDED
 from eval.skn.blocks.run_data import read_run as read_skn_run
 from eval.skn.judges.agreement import Agreement
@@ -129,12 +136,11 @@ the shipped questions in three formats, answers from the notes, and judges its o
 [defined here](skn.md#metrics).
 
 What the judge is worth is measured on anchors, answers whose truth is known: it accepts
-{sensitivity} of the right answers themselves, and rejects {specificity} of the right answers to
-other questions.
+{sensitivity} of the right answers themselves,
+and rejects {specificity} of the right answers to other questions.
 """
 
-SKN_PAIRS = """
-Paired differences, p adjusted by Holm's method over the pairs of a metric:
+SKN_PAIRS = """Paired differences, p adjusted by Holm's method over the pairs of a metric:
 """
 
 SYNTHLINK = """## Multi-hop questions
@@ -152,8 +158,9 @@ EXTRACTION_METRICS = (
 
 SKN_METRICS = (
     *("accuracy", "answered", "abstention_precision", "abstention_recall"),
-    *("hallucination_rate", "groundedness", "context_tokens_est", "tokens"),
+    *("hallucination_rate", "groundedness"),
 )
+SKN_TOKENS = ("context_tokens_est", "tokens")
 
 Row = dict[str, Any]
 
@@ -232,6 +239,12 @@ def name_cells(system: str) -> list[str]:
 def render_value(value: Any) -> str:
     """Renders an estimate with its interval."""
     shown = to_chart_estimate(value)
+    return f"{shown.text} [{shown.interval_text}]" if shown.interval_text else shown.text
+
+
+def render_rate(rate: Rate) -> str:
+    """Renders a share of anchors with its interval."""
+    shown = ChartEstimate(rate.value, rate.low, rate.high)
     return f"{shown.text} [{shown.interval_text}]" if shown.interval_text else shown.text
 
 
@@ -486,16 +499,17 @@ def render_skn(folders: Iterable[Path]) -> Iterator[str]:
         yield SKN.format(
             n=report.n_samples,
             n_answerable=report.n_answerable,
-            sensitivity=render_value(agreement.sensitivity),
-            specificity=render_value(agreement.specificity),
+            sensitivity=render_rate(agreement.sensitivity),
+            specificity=render_rate(agreement.specificity),
         )
         yield render_table(
-            ("model", "format", *SKN_METRICS, "unusable"),
+            ("model", "format", *SKN_METRICS, *SKN_TOKENS, "unusable"),
             (
                 [
                     folder.name.partition("@")[2],
                     f"`{name}`",
                     *(render_value(pipeline.metrics[metric]) for metric in SKN_METRICS),
+                    *(format_number(pipeline.metrics[metric].value, 0) for metric in SKN_TOKENS),
                     str(pipeline.outcomes.invalid),
                 ]
                 for name, pipeline in report.pipelines.items()
@@ -512,7 +526,7 @@ def render_skn(folders: Iterable[Path]) -> Iterator[str]:
                     *render_difference(pair),
                 ]
                 for pair in report.comparisons
-                if pair.metric in SKN_METRICS and pair.n
+                if pair.metric in {*SKN_METRICS, *SKN_TOKENS} and pair.n
             ),
         )
 
