@@ -408,6 +408,41 @@ def test_rows_without_a_manifest_are_scored_with_one_warning(folder: Path) -> No
         assert "or run again" in warning
 
 
+def keep_passing_rows(folder: Path) -> None:
+    """Keeps the passing rows of a run that has others, and removes its manifest."""
+    use_foreign_rows(folder)
+    change_rows(folder, lambda rows: [row for row in rows if row["pass"]])
+    (folder / "kg.manifest.json").unlink()
+
+
+def test_rows_removed_with_the_manifest_are_errors_if_the_cards_are_named(folder: Path) -> None:
+    keep_passing_rows(folder)
+    n_removed = 2 * len(read_lines(folder / "cards.jsonl")) - len(read_lines(folder / "kg.jsonl"))
+    assert n_removed > 0
+    results = run_all(folder, "--cards", folder / "cards.jsonl")
+    assert results["gate"].code == 100
+    assert "FAIL  kg  error_rate" in results["gate"].out
+    assert results["metrics"].code == 0, results["metrics"].err
+    report = json.loads((folder / "new" / "metrics.json").read_bytes())
+    assert report["policies"]["licensed"]["systems"]["kg"]["counts"]["ERROR"] == n_removed
+    (note,) = [note for note in report["notes"] if "missing from" in note]
+    assert note == (
+        f"{n_removed} rows are missing from kg and count as failed calls: the run is without a "
+        "manifest."
+    )
+    assert results["report"].code != 0  # its metrics are of the whole run
+
+
+def test_rows_removed_with_the_manifest_are_left_out_only_on_request(folder: Path) -> None:
+    keep_passing_rows(folder)
+    flags = ("--cards", folder / "cards.jsonl", "--common", *FEW, "--out", folder / "m.json")
+    done = run_epoche("metrics", folder / "kg.jsonl", *flags)
+    assert done.code == 0, done.err
+    report = json.loads((folder / "m.json").read_bytes())
+    assert report["policies"]["licensed"]["systems"]["kg"]["counts"]["ERROR"] == 0
+    assert any("have no result; they do not count" in note for note in report["notes"])
+
+
 def test_a_run_that_goes_on_is_scored_with_a_warning(folder: Path) -> None:
     edit_manifest(folder, status="running")
     for name, result in run_all(folder).items():

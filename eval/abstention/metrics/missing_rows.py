@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cards.card import Card, hash_card_set
-from cards.joiner import join_cards
+from cards.joiner import iter_joined_cards, join_cards
 from eval.abstention.manifest import read_manifest, require_card_file
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
@@ -22,10 +22,11 @@ def add_missing_rows(
 ) -> Iterator[str]:
     """Adds an ERROR for each card that a run should have asked and has no row of.
 
-    A file without a manifest is not known to lack anything.
+    A file without a manifest should have rows of all cards that the user names; if none are named,
+    it is not known to lack anything.
 
     Args:
-        reader: the reader that has read the file.
+        reader: the reader that has read all files.
         source: the file.
         suffix: the suffix of its system names.
         cards: the card files of the run; by default the file that the manifest names.
@@ -40,6 +41,7 @@ def add_missing_rows(
     """
     manifest_file = manifest_path(Path(source.path))
     if not manifest_file.is_file():
+        yield from _add_unanswered_cards(reader, source, cards)
         return
     manifest = read_manifest(manifest_file)
     n_missing = manifest.rows_expected - source.rows
@@ -59,6 +61,22 @@ def add_missing_rows(
             for repeat in range(manifest.repeats):
                 reader.add_missing_answer((system + suffix, repeat), row)
     yield from describe_missing_rows(Path(source.path).stem, n_missing, manifest.status)
+
+
+def _add_unanswered_cards(
+    reader: ResultReader, source: Source, cards: Sequence[Path]
+) -> Iterator[str]:
+    """Adds an ERROR for each named card that the systems of a file without a manifest lack."""
+    if not cards:
+        return
+    keys = [(name, repeat) for name in source.systems for repeat in reader.list_repeats(name)]
+    n_before = sum(reader.count_answers())
+    for card in iter_joined_cards(cards):
+        row = make_missing_row(card, "")
+        for key in keys:
+            reader.add_missing_answer(key, row)
+    n_missing = sum(reader.count_answers()) - n_before
+    yield from describe_missing_rows(Path(source.path).stem, n_missing, "without a manifest")
 
 
 def make_missing_row(card: Card, card_set: str) -> ResultRow:

@@ -135,8 +135,7 @@ def read_observations(
 ) -> Observations:
     """Reads result files of one card set.
 
-    A card that a run was to ask, by its manifest, and has no row of counts as ERROR; with
-    ``common`` it is left out.
+    A card that a run was to ask and has no row of counts as ERROR; with ``common`` it is left out.
 
     Args:
         paths: one or more files, each with one or more systems.
