@@ -535,9 +535,15 @@ def test_run_folder_stands_for_its_results(tmp_path: Path) -> None:
     empty.mkdir()
     with pytest.raises(MissingFileError, match="contains no result files"):
         main(runs=[empty], out=tmp_path / "c.json")
-    # Without manifests, every result file of a folder is taken.
+    # Files without a manifest are taken if they begin with a result; predictions are none.
     write_rows(empty / "foreign.jsonl", make_rows("t", 0.9))
     assert find_result_files([empty]) == [empty / "foreign.jsonl"]
+    write_rows(old_run / "foreign.jsonl", make_rows("t", 0.9))
+    write_rows(old_run / "predictions.jsonl", [{"id": "x", "pred": "YES"}])
+    found = [old_run / "foreign.jsonl", old_run / "s_results.jsonl"]
+    assert find_result_files([old_run]) == found
+    manifest_path(old_run / "s_results.jsonl").write_text('{"results": "s_res', "utf-8")
+    assert find_result_files([old_run]) == found
 
 
 def test_twenty_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -408,6 +408,19 @@ def test_rows_without_a_manifest_are_scored_with_one_warning(folder: Path) -> No
         assert "or run again" in warning
 
 
+def test_a_file_whose_manifest_is_gone_stays_a_result_of_its_folder(folder: Path) -> None:
+    """`rag` fails the gate, and still does without its manifest beside `kg`, which has one."""
+    gate = ("gate", folder, "--metric", "accuracy>=0.99", *FEW)
+    for _ in range(2):
+        gated = run_epoche(*gate)
+        assert gated.code == 100, gated.err
+        assert "FAIL  rag" in gated.out
+        (folder / "rag.manifest.json").unlink(missing_ok=True)
+    (folder / "rag.manifest.json").write_text('{"results": "rag.js', "utf-8")
+    gated = run_epoche(*gate)
+    assert "rag.manifest.json" in check_error_line(gated, 1)
+
+
 def keep_passing_rows(folder: Path) -> None:
     """Keeps the passing rows of a run that has others, and removes its manifest."""
     use_foreign_rows(folder)
