@@ -67,7 +67,7 @@ def main(
         typer.Option(
             min=0,
             max=1,
-            help="Fail a system with more failed rows (cards: ERROR or INVALID) than this share, "
+            help="Fail a system with more failed rows (cards: ERROR and INVALID) than this share, "
             "unless a condition on error_rate or invalid_rate says otherwise.",
         ),
     ] = MAX_FAILURE_SHARE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eval.commands.measurement import measure_paths
 from eval.metrics.gate import (
@@ -15,12 +15,13 @@ from eval.metrics.gate import (
 )
 from eval.metrics.measurement import FAILURE_METRIC, Measurement
 from eval.metrics.runs.pairs import pair_with_earlier_runs
+from eval.stats.estimates import Estimate
 from kg.base.console import print_text
 from kg.base.errors import EpocheError
 from kg.base.plain_text import to_one_line
 
 _LIMITED_METRICS = (FAILURE_METRIC, "invalid_rate")
-"""The metrics that ``max_failures`` limits, where a benchmark has them."""
+"""The metrics whose sum ``max_failures`` limits, as far as a benchmark has them."""
 
 
 def check_runs(request: GateRequest) -> list[Check]:
@@ -49,13 +50,13 @@ def check_runs(request: GateRequest) -> list[Check]:
     )
     shares = {name: info.is_share for name, info in measurement.runs.metrics.items()}
     conditions = [parse_condition(text, shares) for text in request.conditions]
-    limits = [
-        parse_condition(f"{metric}<={request.max_failures}", shares)
-        for metric in _LIMITED_METRICS
-        if metric in shares
-    ]
     names = measurement.runs.names
-    values = {name: measurement.estimates(name) for name in (*names, *measurement.runs.controls)}
+    values = {
+        name: {**measurement.estimates(name)} for name in (*names, *measurement.runs.controls)
+    }
+    named = {condition.metric for condition in conditions}
+    limited = [name for name in _LIMITED_METRICS if name in shares and name not in named]
+    limits = _limit_sum(limited, request.max_failures, values)
     for warning in measurement.runs.warnings:
         print_text(f"WARNING: {to_one_line(warning)}")
     runs = measurement.runs
@@ -65,6 +66,23 @@ def check_runs(request: GateRequest) -> list[Check]:
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
     return checks
+
+
+def _limit_sum(
+    metrics: Sequence[str], limit: float, values: Mapping[str, dict[str, Estimate]]
+) -> list[Condition]:
+    """Returns a limit on the sum of some rates, and adds the sum to the values of each system.
+
+    Several rates are shares of the same rows.
+    """
+    if not metrics:
+        return []
+    name = " + ".join(metrics)
+    for estimates in values.values() if len(metrics) > 1 else ():
+        n = estimates[metrics[0]].denominator
+        total = sum([estimates[metric].numerator or 0 for metric in metrics])
+        estimates[name] = Estimate(value=total / n if n else None, numerator=total, denominator=n)
+    return [Condition(name, "", name, "", "<=", limit)]
 
 
 def _compare_with_baseline(

@@ -281,16 +281,27 @@ def test_failed_calls_do_not_pass_the_gate(
     partly_invalid_rows = [
         dict(row, pred="INVALID") if n < 30 else row for n, row in enumerate(make_rows("m", 1.0))
     ]
-    run = write_rows("r.jsonl", failed_rows, partly_invalid_rows, make_rows("good", 0.99))
+    halves = [
+        dict(row, pred=("ERROR", "INVALID")[n % 2]) if n < 24 else row
+        for n, row in enumerate(make_rows("half", 1.0))
+    ]
+    systems = (failed_rows, partly_invalid_rows, halves, make_rows("good", 0.99))
+    run = write_rows("r.jsonl", *systems)
     assert get_gate_exit_code(runs=[run], metric=["FAR-NE<=0.05"]) == 100
     printed = capsys.readouterr().out
-    assert "FAIL  down  error_rate <= 0.05: 1.000" in printed
-    assert "FAIL  m  invalid_rate <= 0.05: 0.100" in printed
+    assert "FAIL  down  error_rate + invalid_rate <= 0.05: 1.000" in printed
+    assert "FAIL  m  error_rate + invalid_rate <= 0.05: 0.100" in printed
+    # Each of its rates is .04.
+    assert "FAIL  half  error_rate + invalid_rate <= 0.05: 0.080" in printed
     assert "good  error_rate" not in printed
     # A condition on one system ignores the failures of the others.
     assert get_gate_exit_code(runs=[run], metric=["good:FAR-NE<=0.05"]) == 0
     assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05"], max_failures=0.1) == 0
     assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05", "m:invalid_rate<=0.2"]) == 0
+    # A condition on one of the rates replaces the limit on this rate only.
+    two = ["half:FAR-NE<=0.05", "half:invalid_rate<=0.04"]
+    assert get_gate_exit_code(runs=[run], metric=two) == 0
+    assert get_gate_exit_code(runs=[run], metric=two, max_failures=0.03) == 100
     assert get_gate_exit_code(runs=[run], metric=["down:FAR-NE<=0.05"], max_failures=1) == 0
 
 
