@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final
 
+import numpy as np
+
 from eval.abstention.card_check import check_cards
 from eval.abstention.gated_values import collect_gated_values, list_gated_metrics
 from eval.abstention.metrics.cluster_samples import Plan, Samples
@@ -74,9 +76,14 @@ class CardMeasurement(Measurement):
         report = measure(self._observations, self._plan).policies[self._plan.policies[0]]
         return report.systems | report.controls
 
-    def describe_shared_items(self) -> str:
-        """Returns which cards all systems answered, for messages; not only headline cards."""
-        return f"{self._observations.labels.size:,} cards that both answered"
+    def count_uncovered(self, candidate: str, baseline: str) -> tuple[int, int]:
+        """Counts the cards that the baseline answered and the candidate lacks, and all of it."""
+        masks = self._observations.unanswered
+        if candidate not in masks:
+            return 0, 0
+        is_missing = masks[candidate]
+        is_answered = ~masks.get(baseline, np.zeros_like(is_missing))
+        return int((is_missing & is_answered).sum()), int(is_answered.sum())
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """Returns the estimates of a system or control by metric."""
@@ -112,7 +119,7 @@ def measure_cards(
             system may be spread over several files.
         policy: what counts as an answer and as an abstention.
         cards: card files that the results must belong to; empty: not checked.
-        common: measure the cards that all systems answered, instead of raising if one has fewer.
+        common: leave out cards that a system was not to be asked, instead of raising.
         without_mined: leave out the C cards whose proof rests only on rules found in the data.
         allow_changed: accept rows and cards that are not as their run left them.
 
@@ -123,7 +130,7 @@ def measure_cards(
     """
     observations = read_observations(
         [*paths, *baseline],
-        common=common,
+        common="asked" if common else False,
         distinguish_equal_names=True,
         suffixes=dict.fromkeys(baseline, _BASELINE_SUFFIX),
         cards=cards,

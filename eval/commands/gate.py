@@ -47,7 +47,7 @@ def main(
     baseline: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Earlier run that must not be better on the cards or items that both answered; "
+            help="Earlier run that must not be better on the cards or items that both were asked; "
             "repeatable."
         ),
     ] = None,
@@ -68,7 +68,8 @@ def main(
             min=0,
             max=1,
             help="Fail a system with more failed rows (cards: ERROR and INVALID) than this share, "
-            "unless a condition on error_rate or invalid_rate says otherwise.",
+            "or without more of the baseline's cards, unless a condition on error_rate or "
+            "invalid_rate says otherwise.",
         ),
     ] = MAX_FAILURE_SHARE,
     junit: Annotated[

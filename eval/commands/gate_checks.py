@@ -9,6 +9,7 @@ from eval.metrics.gate import (
     Check,
     Condition,
     GateRequest,
+    check_coverage,
     check_regressions,
     check_with_limits,
     parse_condition,
@@ -116,18 +117,20 @@ def _compare_with_baseline(
     for name in names:
         if name not in paired:
             print_text(f"note: {to_one_line(names[name])} has no baseline")
-    if runs.n_left_out > current.runs.n_left_out:
-        print_text(
-            f"note: the baseline is compared on the {measurement.describe_shared_items()}; "
-            f"{runs.n_left_out:,} are left out"
-        )
-    return list(
-        check_regressions(
-            measurement.compare(pairs, compared),
-            {name: info.higher_is_better for name, info in runs.metrics.items()},
-            names,
-            max_drop=request.max_drop,
-            only_significant=request.only_significant,
-            noun=runs.noun,
-        )
+    for note in runs.notes:
+        if note not in current.runs.notes:
+            print_text(f"note: with the baseline: {to_one_line(note)}")
+    regressions = check_regressions(
+        measurement.compare(pairs, compared),
+        {name: info.higher_is_better for name, info in runs.metrics.items()},
+        names,
+        max_drop=request.max_drop,
+        only_significant=request.only_significant,
+        noun=runs.noun,
     )
+    coverage = [
+        check_coverage(names[candidate], *counts, request.max_failures, runs.noun)
+        for candidate, baseline in pairs
+        if (counts := measurement.count_uncovered(candidate, baseline))[0]
+    ]
+    return [*regressions, *coverage]

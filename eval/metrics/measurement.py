@@ -146,9 +146,12 @@ class Measurement(ABC):
         }
         return "|".join([self.runs.benchmark, *(f"{key}:{part}" for key, part in parts.items())])
 
-    def describe_shared_items(self) -> str:
-        """Returns which items the runs have in common, for messages."""
-        return f"{self.runs.n_items:,} {self.runs.noun}s of both"
+    def count_uncovered(self, candidate: str, baseline: str) -> tuple[int, int]:  # noqa: ARG002
+        """Counts items that the baseline has and the candidate lacks, and all of the baseline.
+
+        (0, 0) if it lacks none, or if the benchmark does not say.
+        """
+        return 0, 0
 
     @abstractmethod
     def estimates(self, system: str) -> Mapping[str, Estimate]:

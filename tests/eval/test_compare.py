@@ -463,7 +463,10 @@ def test_excluded_cards_are_reported_with_the_reason(
     write_run_manifest(tmp_path / "b.jsonl", status="complete", limit=200)
     write_run_manifest(tmp_path / "c.jsonl", status="interrupted")
     out = tmp_path / "c.json"
-    main(runs=[file_a, file_b, file_c], out=out, resamples=100)
+    # By default, the rows that the interrupted run lost would be errors, on cards not found here.
+    with pytest.raises(MissingFileError, match=r"asked\.jsonl"):
+        main(runs=[file_a, file_b, file_c], out=out, resamples=100)
+    main(runs=[file_a, file_b, file_c], out=out, resamples=100, common=True)
     report = json.loads(out.read_text("utf-8"))
     assert report["n_cards"] == report["shared"]["n"] == 100
     assert report["shared"]["left_out"] == 200

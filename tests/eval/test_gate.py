@@ -360,11 +360,21 @@ def test_a_baseline_is_paired_on_the_same_cards(
         )
         == 0
     )
-    # A run with fewer cards is compared with the baseline on those cards only.
+    # A run with fewer cards is compared on those cards only, and fails for the others.
     capsys.readouterr()
     short_file = write_rows("fewer.jsonl", make_rows("s", 0.9)[:200])
-    assert get_gate_exit_code(runs=[short_file], baseline=[baseline_file]) == 0
-    assert "the 200 cards that both answered; 100 are left out" in capsys.readouterr().out
+    assert get_gate_exit_code(runs=[short_file], baseline=[baseline_file]) == 100
+    printed = capsys.readouterr().out
+    assert "Only the 200 cards that every system answered are counted; 100 are left" in printed
+    assert (
+        "FAIL  s  coverage of the baseline >= 0.95: 100 of the 300 cards that the baseline "
+        "answered have no answer" in printed
+    )
+    spared = {"runs": [short_file], "baseline": [baseline_file], "max_failures": 0.4}
+    assert get_gate_exit_code(**spared) == 0
+    assert "ok    s  coverage of the baseline >= 0.6" in capsys.readouterr().out
+    assert get_gate_exit_code(runs=[baseline_file], baseline=[short_file]) == 0
+    assert "coverage" not in capsys.readouterr().out
 
 
 def test_runs_of_two_models_are_compared(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -37,6 +37,9 @@ from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 
+Common = bool | Literal["asked"]
+"""Whether cards that some system did not answer are left out; ``asked``: only if it is not known
+that it was to be asked them, else they count as ERROR."""
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
 
@@ -65,8 +68,8 @@ class Observations:
         sources: the files read.
         suffixes: for each of these, what was appended to the names of its systems.
         notes: facts that a reader of the metrics must know.
-        unanswered: by system, the number of cards that another system answered and this one did
-            not; those cards are left out. Systems that answered all cards are absent.
+        unanswered: by system, the mask over all cards that were read of those that it did not
+            answer and another did; they are left out. Systems that answered all cards are absent.
         n_left_out: number of cards left out for that reason.
         confidences: by system, the stated probabilities that the predictions are right, in the
             shapes of ``preds``; nan where none is given. Systems that state none are absent.
@@ -89,7 +92,7 @@ class Observations:
     oracles: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
-    unanswered: Mapping[str, int] = field(default_factory=dict)
+    unanswered: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     n_left_out: int = 0
     confidences: Mapping[str, Floats] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
@@ -127,7 +130,7 @@ class Observations:
 def read_observations(
     paths: Sequence[Path | str],
     *,
-    common: bool = False,
+    common: Common = False,
     distinguish_equal_names: bool = False,
     suffixes: Mapping[Path, str] | None = None,
     cards: Sequence[Path] = (),
@@ -135,11 +138,12 @@ def read_observations(
 ) -> Observations:
     """Reads result files of one card set.
 
-    A card that a run was to ask and has no row of counts as ERROR; with ``common`` it is left out.
+    A card that a run was to ask and has no row of counts as ERROR, unless ``common`` is True.
 
     Args:
         paths: one or more files, each with one or more systems.
-        common: keep only the cards that every system answered, with a note, instead of raising.
+        common: keep only the cards that every system answered, or was to be asked, with a note,
+            instead of raising.
         distinguish_equal_names: where two files contain the same system name, append ``@`` and the
             file's stem to the name in each, instead of raising. Equal stems are preceded by their
             folders.
@@ -186,7 +190,7 @@ def read_observations(
     missing_notes = [
         note
         for source, suffix in zip(sources, applied_suffixes, strict=True)
-        if not common
+        if common is not True
         for note in add_missing_rows(reader, source, suffix, cards)
     ]
     preds = {
@@ -197,7 +201,7 @@ def read_observations(
         )
     }
     card_ids = reader.release_ids()
-    is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=common)
+    is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=bool(common))
     sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
     observations = _build_observations(
         reader,
@@ -210,9 +214,9 @@ def read_observations(
     )
     manifests = [source.manifest for source in sources if source.manifest is not None]
     unanswered = {
-        name: n_missing
+        name: is_missing
         for name, codes in preds.items()
-        if (n_missing := int((codes < 0).any(axis=1).sum()))
+        if (is_missing := (codes < 0).any(axis=1)).any()
     }
     return replace(
         observations,
