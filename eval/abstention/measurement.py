@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.optional_metrics import MEMORY
 from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
-from eval.abstention.metrics.record import SystemReport
+from eval.abstention.metrics.record import MetricsReport, SystemReport
 from eval.abstention.metrics.report import measure
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
@@ -53,8 +53,6 @@ class CardMeasurement(Measurement):
         policy: what counts as an answer and as an abstention.
     """
 
-    has_gate_notes: ClassVar[bool] = False
-
     def __init__(
         self,
         runs: MeasuredRuns,
@@ -72,9 +70,17 @@ class CardMeasurement(Measurement):
         return Samples(self._observations, self._plan)
 
     @cached_property
+    def _report(self) -> MetricsReport:
+        return measure(self._observations, self._plan)
+
+    @cached_property
     def _reports(self) -> Mapping[str, SystemReport]:
-        report = measure(self._observations, self._plan).policies[self._plan.policies[0]]
+        report = self._report.policies[self._plan.policies[0]]
         return report.systems | report.controls
+
+    def collect_notes(self) -> Sequence[str]:
+        """Returns the notes of `epoche metrics`, which also say what the estimates show."""
+        return self._report.notes
 
     def count_uncovered(self, candidate: str, baseline: str) -> tuple[int, int]:
         """Counts the cards that the baseline answered and the candidate lacks, and all of it."""
@@ -141,7 +147,6 @@ def measure_cards(
     if without_mined:
         observations = leave_out_mined_cards(observations)
     systems, controls = _list_systems(observations)
-    mined_notes = tuple(describe_mined_cards(observations))
     runs = MeasuredRuns(
         benchmark="abstention",
         noun="card",
@@ -152,9 +157,8 @@ def measure_cards(
         headline=_list_headline(observations, policy),
         items=observations.card_set[:12],
         details={"policy": policy} | dict(d.split(":") for d in observations.signature_details),
-        notes=(*observations.notes, *mined_notes),
+        notes=(*observations.notes, *describe_mined_cards(observations)),
         warnings=observations.warnings,
-        gate_notes=mined_notes,
         controls=controls,
     )
     return CardMeasurement(runs, plan, observations, policy)

@@ -25,11 +25,14 @@ _LIMITED_METRICS = (FAILURE_METRIC, "invalid_rate")
 """The metrics whose sum ``max_failures`` limits, as far as a benchmark has them."""
 
 
-def check_runs(request: GateRequest) -> list[Check]:
+def check_runs(request: GateRequest) -> tuple[list[Check], str]:
     """Checks conditions on every system, and compares every system with the baseline if any.
 
     Args:
         request: what to check; its runs are result files of cards, or run folders of one benchmark.
+
+    Returns:
+        The checks, and the signature of the numbers that decided them.
 
     Raises:
         EpocheError: a condition or a run is not valid, or the runs do not belong together.
@@ -60,13 +63,12 @@ def check_runs(request: GateRequest) -> list[Check]:
     limits = _limit_sum(limited, request.max_failures, values)
     for warning in measurement.runs.warnings:
         print_text(f"WARNING: {to_one_line(warning)}")
-    runs = measurement.runs
-    for note in runs.notes if measurement.has_gate_notes else runs.gate_notes:
+    for note in measurement.collect_notes():
         print_text(f"note: {to_one_line(note)}")
     checks = check_with_limits(conditions, limits, values, names)
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
-    return checks
+    return checks, measurement.signature
 
 
 def _limit_sum(
@@ -109,10 +111,9 @@ def _compare_with_baseline(
     compared = [
         name for name in dict.fromkeys((*runs.headline, *named)) if runs.metrics[name].is_compared
     ]
-    if measurement.has_gate_notes:
-        for name in dict.fromkeys(named):
-            if name not in compared:
-                print_text(f"note: {name} cannot be compared with the baseline")
+    for name in dict.fromkeys(named):
+        if name not in compared:
+            print_text(f"note: {name} cannot be compared with the baseline")
     paired = {candidate for candidate, _ in pairs}
     for name in names:
         if name not in paired:
