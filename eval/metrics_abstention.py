@@ -67,8 +67,9 @@ def main(
         bool,
         typer.Option(
             "--strict",
-            help="Fail if labels of the cards can be predicted from the surface, or no card has "
-            "one of the labels, by what their manifest says.",
+            help="Fail if there is a warning: labels of the cards can be predicted from the "
+            "surface, no card has one of the labels, or nothing shows that rows and cards are those "
+            "of a run.",
         ),
     ] = False,
     verbose: Annotated[
@@ -124,8 +125,8 @@ def main(
         raise AuditFailedError(
             observations.warnings[0],
             where=", ".join(map(str, files)),
-            hint="Make other cards, for example with `epoche cards --audit --strict`; without "
-            "--strict the metrics are computed and say so.",
+            hint="Give unchanged runs on cards without warnings (`epoche cards --audit --strict` "
+            "makes some); without --strict the metrics are computed and say so.",
         )
     plan = Plan(
         policies=(policy or PolicyChoice.both).select(POLICIES),

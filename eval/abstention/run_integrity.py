@@ -15,10 +15,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from cards.card_blocks import CardBlock
+from cards.card_blocks import CardBlock, CheckedCard, iter_card_blocks
 from cards.card_origin import read_card_origin
 from cards.consistency import find_card_problems
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
+from eval.abstention.metrics.reader import ResultReader
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
@@ -31,14 +32,15 @@ from eval.harness.verification.changed_files import (
 )
 from kg.base.errors import ChangedRunError
 from kg.base.files import iter_decoded_lines, sha256_file
-from kg.base.packed_strings import StringNumbers
+from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
-from kg.claims import LABELS
+from kg.claims import GOLD_OF_LABEL, LABELS
 
 CHANGED_CARDS: Final = "cards:changed"
 """What signatures say if cards contradict themselves or their run, and were accepted."""
 UNCHECKED_CARDS: Final = "cards:unchecked"
 """What signatures say of runs whose card file is not there."""
+_MAX_NAMED_FILES: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,19 +56,6 @@ class ReadFile:
     path: Path
     card_set: str = ""
     counts: Mapping[str, int] | None = None
-
-
-@dataclass(frozen=True)
-class ReadCards:
-    """The cards that rows are about.
-
-    Attributes:
-        index: card id → its number.
-        labels: label code by number.
-    """
-
-    index: StringNumbers
-    labels: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -103,6 +92,13 @@ class _Findings:
         others = f", and {n_others:,} more" if n_others else ""
         self.warnings.append(f"{describe_accepted(first)}{others}.")
 
+    def add_unknown(self, detail: str, sentence: str, paths: Sequence[Path]) -> None:
+        """Adds that something is not known of some files, in a sentence with a place for them."""
+        if paths:
+            self.details.setdefault(detail.partition(":")[0], detail)
+            names = join_first([path.name for path in paths], _MAX_NAMED_FILES)
+            self.warnings.append(f"{sentence.format(names)} ({detail}).")
+
     def to_integrity(self) -> Integrity:
         """Returns what was found."""
         return Integrity(tuple(self.details.values()), tuple(self.warnings))
@@ -111,17 +107,19 @@ class _Findings:
 def check_integrity(
     files: Sequence[ReadFile],
     *,
-    rows: ReadCards | None = None,
+    rows: ResultReader | None = None,
     with_cards: bool = True,
+    named_cards: Sequence[Path] = (),
     allow_changed: bool = False,
 ) -> Integrity:
     """Refuses rows, and the cards that their manifests name, that are not as the run left them.
 
     Args:
         files: the result files.
-        rows: the cards in the rows; None if they are compared with cards elsewhere.
+        rows: the reader that has read the rows; None if they are compared with cards elsewhere.
         with_cards: whether the card files that the manifests name are checked; false where the
             user names others, which are checked by ``check_card_files``.
+        named_cards: the card files that the user names; rows of runs are compared with them.
         allow_changed: accept them with a warning and a mark in the signature.
 
     Raises:
@@ -130,13 +128,14 @@ def check_integrity(
     """
     findings = _Findings(allow_changed=allow_changed)
     manifests: dict[Path, RunManifest] = {}
+    unverified: list[Path] = []
     for file in files:
         manifest_file = manifest_path(file.path)
         manifest = read_manifest(manifest_file) if manifest_file.is_file() else None
         if manifest is not None:
             manifests[file.path] = manifest
         if manifest is None or manifest.rows_sha256 is None or manifest.status == "running":
-            findings.details.setdefault("rows", UNVERIFIED_ROWS)
+            unverified.append(file.path)
             status = "" if manifest is None else manifest.status
             warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)
         else:
@@ -144,9 +143,13 @@ def check_integrity(
         if manifest is not None and (recorded := describe_recorded(manifest)):
             findings.details["rows"] = CHANGED_ROWS
             findings.warnings += recorded
+    sentence = "Nothing shows whether rows of {} were removed or changed"
+    findings.add_unknown(UNVERIFIED_ROWS, sentence, unverified)
+    compared_rows = rows if len(manifests) == len(files) else None
     if with_cards and manifests:
-        is_complete = len(manifests) == len(files)
-        _check_named_cards(manifests, rows if is_complete else None, findings)
+        _check_named_cards(manifests, compared_rows, findings)
+    blocks = (block for path in named_cards for block in iter_card_blocks(path))
+    findings.add(CHANGED_CARDS, _RowComparison(compared_rows).compare(blocks))
     return findings.to_integrity()
 
 
@@ -186,14 +189,15 @@ def _find_card_problems(
 
 
 def _check_named_cards(
-    manifests: Mapping[Path, RunManifest], rows: ReadCards | None, findings: _Findings
+    manifests: Mapping[Path, RunManifest], rows: ResultReader | None, findings: _Findings
 ) -> None:
     """Checks the card files that manifests name, and that all rows are about these cards."""
     unchanged: dict[str, Path] = {}
+    unchecked: list[Path] = []
     for path, manifest in manifests.items():
         card_file = find_card_file(manifest_path(path))
         if card_file is None:
-            findings.details.setdefault("cards", UNCHECKED_CARDS)
+            unchecked.append(path)
             rows = None
             continue
         problem = _find_other_cards(path, manifest, card_file)
@@ -202,6 +206,8 @@ def _check_named_cards(
         else:
             findings.add(CHANGED_CARDS, [problem])
             rows = None
+    sentence = "Nothing shows whether the cards of {} were changed: their file was not found"
+    findings.add_unknown(UNCHECKED_CARDS, sentence, unchecked)
     checker = _RowComparison(rows)
     # Each file alone: two of them have the same cards, which are no copies of each other.
     for card_file in unchanged.values():
@@ -268,34 +274,45 @@ class _RowComparison:
     """Compares the cards in rows with those in card files, which are checked, too.
 
     Args:
-        rows: the cards that rows are about; None to leave the rows out.
+        rows: the reader that has read the rows; None to leave the rows out.
     """
 
-    def __init__(self, rows: ReadCards | None) -> None:
+    def __init__(self, rows: ResultReader | None) -> None:
         self._rows = rows
         self._is_found = np.zeros(len(rows.index) if rows is not None else 0, dtype=np.bool_)
 
     def find_problems(self, card_file: Path) -> Iterator[ChangedRunError]:
-        """Yields what is wrong with the cards, and labels in rows that are not those of cards."""
-        relabelled: list[ChangedRunError] = []
+        """Yields what is wrong with the cards, and fields in rows that are not those of cards."""
+        different: list[ChangedRunError] = []
         yield from _find_card_problems(
-            [card_file], lambda block: relabelled.extend(self._compare(block))
+            [card_file], lambda block: different.extend(self.compare([block]))
         )
-        yield from relabelled
+        yield from different
 
-    def _compare(self, block: CardBlock) -> Iterator[ChangedRunError]:
-        """Yields the cards whose label is another one in the rows."""
-        if self._rows is None:
-            return
-        numbers = self._rows.index.find_all([card.id for card in block.cards])
+    def compare(self, blocks: Iterable[CardBlock]) -> Iterator[ChangedRunError]:
+        """Yields the cards of which the rows have another field."""
+        for block in blocks if self._rows is not None else ():
+            yield from self._compare_block(block, self._rows)
+
+    def _compare_block(
+        self, block: CardBlock, rows: ResultReader
+    ) -> Iterator[ChangedRunError]:
+        numbers = rows.index.find_all([card.id for card in block.cards])
         self._is_found[numbers[numbers >= 0]] = True
         for line, card, number in zip(block.lines, block.cards, numbers.tolist(), strict=True):
-            if number >= 0 and (label := LABELS[self._rows.labels[number]]) != card.label:
-                yield ChangedRunError(
-                    f"card {card.id!r} is {card.label}, and {label} in the rows",
-                    where=f"{block.path}:{line}",
-                    hint=ACCEPT_HINT,
-                )
+            if number < 0:
+                continue
+            fields = _list_card_fields(card), _list_read_fields(rows, number)
+            if fields[0] == fields[1]:
+                continue
+            name, expected, found = next(
+                one for one in zip(_FIELDS, *fields, strict=True) if one[1] != one[2]
+            )
+            yield ChangedRunError(
+                f"card {card.id!r} has {name} {expected!r}, and {found!r} in the rows",
+                where=f"{block.path}:{line}",
+                hint=ACCEPT_HINT,
+            )
 
     def find_foreign_cards(self, files: Sequence[Path]) -> Iterator[ChangedRunError]:
         """Yields the first row of a card that is in none of the card files."""
@@ -315,6 +332,30 @@ class _RowComparison:
             where=next(lines, ", ".join(map(str, files))),
             hint=ACCEPT_HINT,
         )
+
+
+_FIELDS: Final = (
+    *("label", "gold", "kind", "difficulty", "full_label", "mined_rules", "triplet", "cluster"),
+)
+"""The fields of cards that rows copy and metrics read."""
+
+
+def _list_card_fields(card: CheckedCard) -> tuple[object, ...]:
+    return (
+        *(card.label, card.gold, card.kind, card.difficulty or "", card.full_label),
+        *(card.rests_on_mined_rules, card.triplet, card.cluster),
+    )
+
+
+def _list_read_fields(rows: ResultReader, number: int) -> tuple[object, ...]:
+    traits = rows.distinct_traits[rows.traits[number]]
+    triplet, cluster = rows.triplets[number], rows.clusters[number]
+    return (
+        *(LABELS[rows.labels[number]], GOLD_OF_LABEL[LABELS[rows.golds[number]]]),
+        *traits,
+        "" if triplet < 0 else rows.triplet_names.strings[triplet],
+        "" if cluster < 0 else rows.cluster_names.strings[cluster],
+    )
 
 
 class _RowId(msgspec.Struct):

@@ -302,6 +302,51 @@ FLAGGED: dict[str, str] = {
 """What is not refused → how the metrics show it."""
 
 
+COPIED_FIELDS: dict[str, Any] = {
+    "gold": lambda row: SWAPPED[row["gold"]],
+    "kind": "near-miss/sibling",
+    "cluster": "one",
+    "triplet": "",
+    "full_label": "E",
+}
+
+
+@pytest.mark.parametrize("flags", [(), ("--cards",)])
+@pytest.mark.parametrize("field", COPIED_FIELDS)
+def test_fields_of_cards_edited_in_rows_with_forged_hashes_are_refused(
+    folder: Path, field: str, flags: tuple[str, ...]
+) -> None:
+    set_fields(slice(None), **{field: COPIED_FIELDS[field]})(folder)
+    forge_hashes(folder)
+    results = run_all(folder, *(part for flag in flags for part in (flag, folder / "cards.jsonl")))
+    for name in ("metrics", "gate"):
+        line = check_error_line(results[name], 1 if name == "gate" else CHANGED)
+        assert f"has {field} " in line
+        assert "cards.jsonl:" in line
+    assert results["compare"].code != 0
+
+
+def test_what_is_not_known_of_rows_and_cards_is_said_beside_the_numbers(folder: Path) -> None:
+    (folder / "kg.manifest.json").unlink()
+    edit_manifest(folder, "rag", cards_file="none.jsonl")
+    (folder / "cards.jsonl").rename(folder / "moved.jsonl")
+    junit = folder / "gate.xml"
+    for name, detail in (("kg", "rows:unverified"), ("rag", "cards:unchecked")):
+        path, out = folder / f"{name}.jsonl", folder / "m.json"
+        done = run_epoche("metrics", path, *FEW, "--out", out)
+        (warning,) = json.loads(out.read_bytes())["warnings"]
+        assert f"({detail})" in warning
+        assert f"{name}.jsonl" in warning
+        assert f"WARNING: {warning}" in done.out
+        gated = run_epoche("gate", path, "--metric", "LA>=0", *FEW, "--junit", junit)
+        assert gated.code == 0, gated.err
+        assert f"WARNING: {warning}" in gated.out
+        signature = gated.out.splitlines()[-1]
+        assert f"|{detail}|" in signature
+        assert f'<property name="signature" value="{signature}"/>' in junit.read_text("utf-8")
+        assert run_epoche("metrics", path, "--strict", *FEW, "--out", out).code == 17
+
+
 def test_there_are_enough_ways() -> None:
     assert len(TAMPERINGS) >= 40
 

@@ -30,7 +30,7 @@ from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
-from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity
+from eval.abstention.run_integrity import ReadFile, check_integrity
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
 from kg.base.packed_strings import PackedStrings, StringColumn
@@ -183,8 +183,9 @@ def read_observations(
         )
     integrity = check_integrity(
         read_files,
-        rows=ReadCards(reader.index, reader.labels),
+        rows=reader,
         with_cards=not cards,
+        named_cards=cards,
         allow_changed=allow_changed,
     )
     missing_notes = [
