@@ -92,8 +92,8 @@ class _Findings:
         others = f", and {n_others:,} more" if n_others else ""
         self.warnings.append(f"{describe_accepted(first)}{others}.")
 
-    def add_unknown(self, detail: str, sentence: str, paths: Sequence[Path]) -> None:
-        """Adds that something is not known of some files, in a sentence with a place for them."""
+    def add_mark(self, detail: str, sentence: str, paths: Sequence[Path]) -> None:
+        """Adds what is accepted of some files but must be said, with a place for their names."""
         if paths:
             self.details.setdefault(detail.partition(":")[0], detail)
             names = join_first([path.name for path in paths], _MAX_NAMED_FILES)
@@ -144,7 +144,14 @@ def check_integrity(
             findings.details["rows"] = CHANGED_ROWS
             findings.warnings += recorded
     sentence = "Nothing shows whether rows of {} were removed or changed"
-    findings.add_unknown(UNVERIFIED_ROWS, sentence, unverified)
+    findings.add_mark(UNVERIFIED_ROWS, sentence, unverified)
+    graphs = {
+        path: manifest.graph_sha256[:8]
+        for path, manifest in manifests.items()
+        if manifest.other_graph and manifest.graph_sha256
+    }
+    sentence = "The systems of {} used another graph than the one that the cards were made from"
+    findings.add_mark(f"graph:{','.join(sorted(set(graphs.values())))}", sentence, list(graphs))
     compared_rows = rows if len(manifests) == len(files) else None
     if with_cards and manifests:
         _check_named_cards(manifests, compared_rows, findings)
@@ -207,7 +214,7 @@ def _check_named_cards(
             findings.add(CHANGED_CARDS, [problem])
             rows = None
     sentence = "Nothing shows whether the cards of {} were changed: their file was not found"
-    findings.add_unknown(UNCHECKED_CARDS, sentence, unchecked)
+    findings.add_mark(UNCHECKED_CARDS, sentence, unchecked)
     checker = _RowComparison(rows)
     # Each file alone: two of them have the same cards, which are no copies of each other.
     for card_file in unchanged.values():
