@@ -424,6 +424,20 @@ def test_gate_runs_as_a_command(write_rows: RowWriter, tmp_path: Path) -> None:
     assert get_exit_code("LA>=0.5", "--no-such-flag") == 2
 
 
+def test_notes_on_the_intervals_are_printed(
+    write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Clusters of fifteen cards are answered all right or all wrong, so Wilson is too narrow."""
+    wrong = {"YES": "NO", "NO": "YES", "UNKNOWN": "YES"}
+    rows = [
+        row | {"cluster": f"s{n // 15}", "pred": row["gold"] if n // 15 % 3 else wrong[row["gold"]]}
+        for n, row in enumerate(make_rows("s", 1.0))
+    ]
+    path = write_rows("rows.jsonl", rows)
+    assert get_gate_exit_code(runs=[path], metric=["LA.low>=0.1"]) == 0
+    assert "note: Outcomes of s are correlated within clusters" in capsys.readouterr().out
+
+
 # -- JUnit XML ----------------------------------------------------------------------------------
 
 
