@@ -301,9 +301,7 @@ class _RowComparison:
         for block in blocks if self._rows is not None else ():
             yield from self._compare_block(block, self._rows)
 
-    def _compare_block(
-        self, block: CardBlock, rows: ResultReader
-    ) -> Iterator[ChangedRunError]:
+    def _compare_block(self, block: CardBlock, rows: ResultReader) -> Iterator[ChangedRunError]:
         numbers = rows.index.find_all([card.id for card in block.cards])
         self._is_found[numbers[numbers >= 0]] = True
         for line, card, number in zip(block.lines, block.cards, numbers.tolist(), strict=True):

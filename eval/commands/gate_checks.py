@@ -118,9 +118,13 @@ def _compare_with_baseline(
     for name in names:
         if name not in paired:
             print_text(f"note: {to_one_line(names[name])} has no baseline")
-    for note in runs.notes:
-        if note not in current.runs.notes:
-            print_text(f"note: with the baseline: {to_one_line(note)}")
+    for sign, texts, known in (
+        ("WARNING", runs.warnings, current.runs.warnings),
+        ("note", runs.notes, current.runs.notes),
+    ):
+        for text in texts:
+            if text not in known:
+                print_text(f"{sign}: with the baseline: {to_one_line(text)}")
     regressions = check_regressions(
         measurement.compare(pairs, compared),
         {name: info.higher_is_better for name, info in runs.metrics.items()},
