@@ -1,9 +1,9 @@
 """Renders checks as JUnit XML, the format in which CI systems show passed and failed tests.
 
 The format has no official schema. This module writes only what Jenkins, Ant, GitLab and GitHub all
-accept: ``testsuites``, ``testsuite`` with its counts, ``property``, ``testcase`` with ``classname``,
-``name`` and ``time``, ``failure`` with ``message`` and ``type``, and ``system-out``. No timestamp is
-written, so equal inputs give equal bytes.
+accept: ``testsuites``, ``testsuite`` with its counts, ``property``, ``testcase`` with
+``classname``, ``name`` and ``time``, ``failure`` with ``message`` and ``type``, and ``system-out``.
+No timestamp is written, so equal inputs give equal bytes.
 """
 
 from __future__ import annotations

@@ -106,9 +106,7 @@ def test_the_command_counts_them_unless_told_to_use_common_cards(
     assert "error_rate" in gated.out
 
 
-def test_comparisons_count_them_and_leave_out_cards_never_asked(
-    runs: Path, tmp_path: Path
-) -> None:
+def test_comparisons_count_them_and_leave_out_cards_never_asked(runs: Path, tmp_path: Path) -> None:
     path, out = cut(runs, tmp_path, "whole", 12), tmp_path / "c.json"
     for files, flags, n_cards in (
         ((path, runs / "whole.jsonl"), (), N_CARDS),
