@@ -19,7 +19,6 @@ from cards.card_blocks import CardBlock, CheckedCard, iter_card_blocks
 from cards.card_origin import read_card_origin
 from cards.consistency import find_card_problems
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
-from eval.abstention.metrics.reader import ResultReader
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
@@ -32,9 +31,9 @@ from eval.harness.verification.changed_files import (
 )
 from kg.base.errors import ChangedRunError
 from kg.base.files import iter_decoded_lines, sha256_file
+from kg.base.packed_strings import StringNumbers
 from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
-from kg.claims import GOLD_OF_LABEL, LABELS
 
 CHANGED_CARDS: Final = "cards:changed"
 """What signatures say if cards contradict themselves or their run, and were accepted."""
@@ -56,6 +55,19 @@ class ReadFile:
     path: Path
     card_set: str = ""
     counts: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class ReadCards:
+    """The cards that rows are about.
+
+    Attributes:
+        index: card id → its number.
+        get_fields: returns the ``COPIED_FIELDS`` of the card with a number.
+    """
+
+    index: StringNumbers
+    get_fields: Callable[[int], tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ class _Findings:
 def check_integrity(
     files: Sequence[ReadFile],
     *,
-    rows: ResultReader | None = None,
+    rows: ReadCards | None = None,
     with_cards: bool = True,
     named_cards: Sequence[Path] = (),
     allow_changed: bool = False,
@@ -116,7 +128,7 @@ def check_integrity(
 
     Args:
         files: the result files.
-        rows: the reader that has read the rows; None if they are compared with cards elsewhere.
+        rows: the cards in the rows; None if they are compared with cards elsewhere.
         with_cards: whether the card files that the manifests name are checked; false where the
             user names others, which are checked by ``check_card_files``.
         named_cards: the card files that the user names; rows of runs are compared with them.
@@ -196,7 +208,7 @@ def _find_card_problems(
 
 
 def _check_named_cards(
-    manifests: Mapping[Path, RunManifest], rows: ResultReader | None, findings: _Findings
+    manifests: Mapping[Path, RunManifest], rows: ReadCards | None, findings: _Findings
 ) -> None:
     """Checks the card files that manifests name, and that all rows are about these cards."""
     unchanged: dict[str, Path] = {}
@@ -281,10 +293,10 @@ class _RowComparison:
     """Compares the cards in rows with those in card files, which are checked, too.
 
     Args:
-        rows: the reader that has read the rows; None to leave the rows out.
+        rows: the cards in the rows; None to leave the rows out.
     """
 
-    def __init__(self, rows: ResultReader | None) -> None:
+    def __init__(self, rows: ReadCards | None) -> None:
         self._rows = rows
         self._is_found = np.zeros(len(rows.index) if rows is not None else 0, dtype=np.bool_)
 
@@ -298,20 +310,21 @@ class _RowComparison:
 
     def compare(self, blocks: Iterable[CardBlock]) -> Iterator[ChangedRunError]:
         """Yields the cards of which the rows have another field."""
-        for block in blocks if self._rows is not None else ():
-            yield from self._compare_block(block, self._rows)
+        if self._rows is not None:
+            for block in blocks:
+                yield from self._compare_block(block, self._rows)
 
-    def _compare_block(self, block: CardBlock, rows: ResultReader) -> Iterator[ChangedRunError]:
+    def _compare_block(self, block: CardBlock, rows: ReadCards) -> Iterator[ChangedRunError]:
         numbers = rows.index.find_all([card.id for card in block.cards])
         self._is_found[numbers[numbers >= 0]] = True
         for line, card, number in zip(block.lines, block.cards, numbers.tolist(), strict=True):
             if number < 0:
                 continue
-            fields = _list_card_fields(card), _list_read_fields(rows, number)
+            fields = _list_card_fields(card), rows.get_fields(number)
             if fields[0] == fields[1]:
                 continue
             name, expected, found = next(
-                one for one in zip(_FIELDS, *fields, strict=True) if one[1] != one[2]
+                one for one in zip(COPIED_FIELDS, *fields, strict=True) if one[1] != one[2]
             )
             yield ChangedRunError(
                 f"card {card.id!r} has {name} {expected!r}, and {found!r} in the rows",
@@ -339,7 +352,7 @@ class _RowComparison:
         )
 
 
-_FIELDS: Final = (
+COPIED_FIELDS: Final = (
     *("label", "gold", "kind", "difficulty", "full_label", "mined_rules", "triplet", "cluster"),
 )
 """The fields of cards that rows copy and metrics read."""
@@ -349,17 +362,6 @@ def _list_card_fields(card: CheckedCard) -> tuple[object, ...]:
     return (
         *(card.label, card.gold, card.kind, card.difficulty or "", card.full_label),
         *(card.rests_on_mined_rules, card.triplet, card.cluster),
-    )
-
-
-def _list_read_fields(rows: ResultReader, number: int) -> tuple[object, ...]:
-    traits = rows.distinct_traits[rows.traits[number]]
-    triplet, cluster = rows.triplets[number], rows.clusters[number]
-    return (
-        *(LABELS[rows.labels[number]], GOLD_OF_LABEL[LABELS[rows.golds[number]]]),
-        *traits,
-        "" if triplet < 0 else rows.triplet_names.strings[triplet],
-        "" if cluster < 0 else rows.cluster_names.strings[cluster],
     )
 
 

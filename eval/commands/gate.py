@@ -220,8 +220,7 @@ def _check_options(request: GateRequest, policy: PolicyChoice | None) -> None:
         raise SettingError(
             "--max-drop cannot be more than 1",
             where=f"--max-drop {request.max_drop}",
-            hint="It applies to all metrics, and most lie between 0 and 1, so they could never fail. "
-            "Two points are 0.02.",
+            hint="Most metrics lie between 0 and 1 and could then never fail: two points are 0.02.",
         )
     if request.max_drop is not None and not request.baseline:
         raise SettingError(

@@ -14,7 +14,7 @@ from eval.abstention.metrics.result_row import ResultRow
 from eval.metrics.runs.run_set import describe_missing_rows
 from kg.base.errors import CardSetMismatchError
 from kg.base.provenance import manifest_path
-from kg.claims import GOLD_OF_LABEL
+from kg.claims import GOLD_OF_LABEL, LABELS
 
 
 def add_missing_rows(
@@ -77,6 +77,19 @@ def _add_unanswered_cards(
             reader.add_missing_answer(key, row)
     n_missing = sum(reader.count_answers()) - n_before
     yield from describe_missing_rows(Path(source.path).stem, n_missing, "without a manifest")
+
+
+def list_card_fields(reader: ResultReader, number: int) -> tuple[object, ...]:
+    """Lists the ``COPIED_FIELDS`` of a card that was read, as its rows have them."""
+    traits = reader.distinct_traits[reader.traits[number]]
+    triplet, cluster = reader.triplets[number], reader.clusters[number]
+    return (
+        LABELS[reader.labels[number]],
+        GOLD_OF_LABEL[LABELS[reader.golds[number]]],
+        *traits,
+        "" if triplet < 0 else reader.triplet_names.strings[triplet],
+        "" if cluster < 0 else reader.cluster_names.strings[cluster],
+    )
 
 
 def make_missing_row(card: Card, card_set: str) -> ResultRow:

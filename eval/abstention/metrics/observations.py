@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,13 +24,13 @@ from eval.abstention.metrics.card_columns import (
     make_column,
     rank_clusters,
 )
-from eval.abstention.metrics.missing_rows import add_missing_rows
+from eval.abstention.metrics.missing_rows import add_missing_rows, list_card_fields
 from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
-from eval.abstention.run_integrity import ReadFile, check_integrity
+from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
 from kg.base.packed_strings import PackedStrings, StringColumn
@@ -183,7 +183,7 @@ def read_observations(
         )
     integrity = check_integrity(
         read_files,
-        rows=reader,
+        rows=ReadCards(reader.index, partial(list_card_fields, reader)),
         with_cards=not cards,
         named_cards=cards,
         allow_changed=allow_changed,
@@ -214,14 +214,12 @@ def read_observations(
         [*notes, *missing_notes, *manifest_notes],
     )
     manifests = [source.manifest for source in sources if source.manifest is not None]
-    unanswered = {
-        name: is_missing
-        for name, codes in preds.items()
-        if (is_missing := (codes < 0).any(axis=1)).any()
+    is_missing: dict[str, NDArray[np.bool_]] = {
+        name: np.any(codes < 0, axis=1) for name, codes in preds.items()
     }
     return replace(
         observations,
-        unanswered=unanswered,
+        unanswered={name: mask for name, mask in is_missing.items() if mask.any()},
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
         warnings=(
