@@ -16,7 +16,7 @@ from cards.card_blocks import CardBlock, CheckedCard
 from cards.card_origin import read_card_origin
 from cards.joiner import iter_joined_cards, join_cards
 from eval.abstention.metrics.mined_cards import leave_out_mined_cards
-from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.metrics.observations import Common, Observations, read_observations
 from eval.abstention.metrics.outcomes import LABEL_CODE
 from eval.abstention.result import read_results
 from eval.abstention.run_integrity import check_card_files
@@ -32,7 +32,7 @@ def read_checked_results(
     cards: Sequence[Path] = (),
     *,
     skip_other_cards: bool = False,
-    common: bool = False,
+    common: Common = False,
     distinguish_equal_names: bool = False,
     without_mined: bool = False,
     allow_changed: bool = False,
@@ -44,7 +44,7 @@ def read_checked_results(
         results: the result files.
         cards: the card files, in the order in which they were asked; may be empty.
         skip_other_cards: leave out result files of other card sets, with a warning.
-        common: keep only the cards that every system answered, instead of raising.
+        common: as in ``read_observations``.
         distinguish_equal_names: make the names different where two files have the same system name.
         without_mined: leave out the C cards whose proof rests only on rules found in the data.
         allow_changed: accept rows and cards that are not as their run left them.

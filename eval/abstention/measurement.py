@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
+
+import numpy as np
 
 from eval.abstention.card_check import check_cards
 from eval.abstention.gated_values import collect_gated_values, list_gated_metrics
@@ -24,7 +26,7 @@ from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.optional_metrics import MEMORY
 from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
-from eval.abstention.metrics.record import SystemReport
+from eval.abstention.metrics.record import MetricsReport, SystemReport
 from eval.abstention.metrics.report import measure
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
@@ -51,8 +53,6 @@ class CardMeasurement(Measurement):
         policy: what counts as an answer and as an abstention.
     """
 
-    has_gate_notes: ClassVar[bool] = False
-
     def __init__(
         self,
         runs: MeasuredRuns,
@@ -70,13 +70,26 @@ class CardMeasurement(Measurement):
         return Samples(self._observations, self._plan)
 
     @cached_property
+    def _report(self) -> MetricsReport:
+        return measure(self._observations, self._plan)
+
+    @cached_property
     def _reports(self) -> Mapping[str, SystemReport]:
-        report = measure(self._observations, self._plan).policies[self._plan.policies[0]]
+        report = self._report.policies[self._plan.policies[0]]
         return report.systems | report.controls
 
-    def describe_shared_items(self) -> str:
-        """Returns which cards all systems answered, for messages; not only headline cards."""
-        return f"{self._observations.labels.size:,} cards that both answered"
+    def collect_notes(self) -> Sequence[str]:
+        """Returns the notes of `epoche metrics`, which also say what the estimates show."""
+        return self._report.notes
+
+    def count_uncovered(self, candidate: str, baseline: str) -> tuple[int, int]:
+        """Counts the cards that the baseline answered and the candidate lacks, and all of it."""
+        masks = self._observations.unanswered
+        if candidate not in masks:
+            return 0, 0
+        is_missing = masks[candidate]
+        is_answered = ~masks.get(baseline, np.zeros_like(is_missing))
+        return int((is_missing & is_answered).sum()), int(is_answered.sum())
 
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """Returns the estimates of a system or control by metric."""
@@ -112,7 +125,7 @@ def measure_cards(
             system may be spread over several files.
         policy: what counts as an answer and as an abstention.
         cards: card files that the results must belong to; empty: not checked.
-        common: measure the cards that all systems answered, instead of raising if one has fewer.
+        common: leave out cards that a system was not to be asked, instead of raising.
         without_mined: leave out the C cards whose proof rests only on rules found in the data.
         allow_changed: accept rows and cards that are not as their run left them.
 
@@ -123,7 +136,7 @@ def measure_cards(
     """
     observations = read_observations(
         [*paths, *baseline],
-        common=common,
+        common="asked" if common else False,
         distinguish_equal_names=True,
         suffixes=dict.fromkeys(baseline, _BASELINE_SUFFIX),
         cards=cards,
@@ -134,7 +147,6 @@ def measure_cards(
     if without_mined:
         observations = leave_out_mined_cards(observations)
     systems, controls = _list_systems(observations)
-    mined_notes = tuple(describe_mined_cards(observations))
     runs = MeasuredRuns(
         benchmark="abstention",
         noun="card",
@@ -145,9 +157,8 @@ def measure_cards(
         headline=_list_headline(observations, policy),
         items=observations.card_set[:12],
         details={"policy": policy} | dict(d.split(":") for d in observations.signature_details),
-        notes=(*observations.notes, *mined_notes),
+        notes=(*observations.notes, *describe_mined_cards(observations)),
         warnings=observations.warnings,
-        gate_notes=mined_notes,
         controls=controls,
     )
     return CardMeasurement(runs, plan, observations, policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,12 +30,25 @@ class _CardProbe(msgspec.Struct):
     claim: dict[str, Any]
 
 
+class _RowProbe(msgspec.Struct):
+    """The fields of results; predictions that wait to be scored have neither gold nor label."""
+
+    id: str
+    pred: Any
+    gold: str | None = None
+    label: str | None = None
+
+
+_Probe = TypeVar("_Probe", _CardProbe, _RowProbe)
+
+
 def find_result_files(runs: Sequence[Path]) -> list[Path]:
     """Returns the result files of the given runs without duplicates, in the order given.
 
-    Files of a folder are sorted by name. In a folder, only files with a run manifest are result
-    files, since card files, logs and exports may be there too. If the folder has no run manifest,
-    every ``.jsonl`` file without a manifest counts as a result file.
+    Files of a folder are sorted by name. In a folder, files with a run manifest are result files,
+    and files that begin with a result row, whose manifest may be lost or damaged; card files, logs
+    and exports may be there too. If the folder has neither, every ``.jsonl`` file without a
+    manifest counts as a result file.
 
     Args:
         runs: files or folders. A file is returned unchanged, whether or not it exists.
@@ -51,15 +64,17 @@ def find_result_files(runs: Sequence[Path]) -> list[Path]:
 
 def is_card_file(path: Path) -> bool:
     """Returns whether a file has cards, in contrast to results: its first line has a claim."""
-    if not path.is_file():
-        return False
+    return path.is_file() and _read_first_line(path, _CardProbe) is not None
+
+
+def _read_first_line(path: Path, probe: type[_Probe]) -> _Probe | None:
+    """Returns the fields of a file's first line, or None if it lacks some."""
     with path.open("rb") as handle:
         line = handle.readline(MAX_LINE_BYTES)
     try:
-        msgspec.json.decode(line, type=_CardProbe)
+        return msgspec.json.decode(line, type=probe)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
+        return None
 
 
 def _find_in_folder(folder: Path) -> list[Path]:
@@ -68,10 +83,9 @@ def _find_in_folder(folder: Path) -> list[Path]:
         for path in folder.glob(f"*{_SUFFIX}")
         if path.is_file() and not _STALE_NAME.search(path.stem)
     )
-    with_run_manifest = [path for path in files if _is_run_manifest(manifest_path(path))]
-    result_files = with_run_manifest or [
-        path for path in files if not manifest_path(path).is_file()
-    ]
+    result_files = [
+        path for path in files if _is_run_manifest(manifest_path(path)) or _has_result_row(path)
+    ] or [path for path in files if not manifest_path(path).is_file()]
     if not result_files:
         raise MissingFileError(
             "the folder contains no result files",
@@ -79,6 +93,11 @@ def _find_in_folder(folder: Path) -> list[Path]:
             hint="Give result files, or a folder that `epoche eval` wrote to.",
         )
     return result_files
+
+
+def _has_result_row(path: Path) -> bool:
+    row = _read_first_line(path, _RowProbe)
+    return row is not None and (row.gold or row.label) is not None
 
 
 def _is_run_manifest(manifest: Path) -> bool:

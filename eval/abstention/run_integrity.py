@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from cards.card_blocks import CardBlock
+from cards.card_blocks import CardBlock, CheckedCard, iter_card_blocks
 from cards.card_origin import read_card_origin
 from cards.consistency import find_card_problems
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
@@ -32,13 +32,14 @@ from eval.harness.verification.changed_files import (
 from kg.base.errors import ChangedRunError
 from kg.base.files import iter_decoded_lines, sha256_file
 from kg.base.packed_strings import StringNumbers
+from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
-from kg.claims import LABELS
 
 CHANGED_CARDS: Final = "cards:changed"
 """What signatures say if cards contradict themselves or their run, and were accepted."""
 UNCHECKED_CARDS: Final = "cards:unchecked"
 """What signatures say of runs whose card file is not there."""
+_MAX_NAMED_FILES: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +63,11 @@ class ReadCards:
 
     Attributes:
         index: card id → its number.
-        labels: label code by number.
+        get_fields: returns the ``COPIED_FIELDS`` of the card with a number.
     """
 
     index: StringNumbers
-    labels: Sequence[int]
+    get_fields: Callable[[int], tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,13 @@ class _Findings:
         others = f", and {n_others:,} more" if n_others else ""
         self.warnings.append(f"{describe_accepted(first)}{others}.")
 
+    def add_mark(self, detail: str, sentence: str, paths: Sequence[Path]) -> None:
+        """Adds what is accepted of some files but must be said, with a place for their names."""
+        if paths:
+            self.details.setdefault(detail.partition(":")[0], detail)
+            names = join_first([path.name for path in paths], _MAX_NAMED_FILES)
+            self.warnings.append(f"{sentence.format(names)} ({detail}).")
+
     def to_integrity(self) -> Integrity:
         """Returns what was found."""
         return Integrity(tuple(self.details.values()), tuple(self.warnings))
@@ -113,6 +121,7 @@ def check_integrity(
     *,
     rows: ReadCards | None = None,
     with_cards: bool = True,
+    named_cards: Sequence[Path] = (),
     allow_changed: bool = False,
 ) -> Integrity:
     """Refuses rows, and the cards that their manifests name, that are not as the run left them.
@@ -122,6 +131,7 @@ def check_integrity(
         rows: the cards in the rows; None if they are compared with cards elsewhere.
         with_cards: whether the card files that the manifests name are checked; false where the
             user names others, which are checked by ``check_card_files``.
+        named_cards: the card files that the user names; rows of runs are compared with them.
         allow_changed: accept them with a warning and a mark in the signature.
 
     Raises:
@@ -130,13 +140,14 @@ def check_integrity(
     """
     findings = _Findings(allow_changed=allow_changed)
     manifests: dict[Path, RunManifest] = {}
+    unverified: list[Path] = []
     for file in files:
         manifest_file = manifest_path(file.path)
         manifest = read_manifest(manifest_file) if manifest_file.is_file() else None
         if manifest is not None:
             manifests[file.path] = manifest
         if manifest is None or manifest.rows_sha256 is None or manifest.status == "running":
-            findings.details.setdefault("rows", UNVERIFIED_ROWS)
+            unverified.append(file.path)
             status = "" if manifest is None else manifest.status
             warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)
         else:
@@ -144,9 +155,20 @@ def check_integrity(
         if manifest is not None and (recorded := describe_recorded(manifest)):
             findings.details["rows"] = CHANGED_ROWS
             findings.warnings += recorded
+    sentence = "Nothing shows whether rows of {} were removed or changed"
+    findings.add_mark(UNVERIFIED_ROWS, sentence, unverified)
+    graphs = {
+        path: manifest.graph_sha256[:8]
+        for path, manifest in manifests.items()
+        if manifest.other_graph and manifest.graph_sha256
+    }
+    sentence = "The systems of {} used another graph than the one that the cards were made from"
+    findings.add_mark(f"graph:{','.join(sorted(set(graphs.values())))}", sentence, list(graphs))
+    compared_rows = rows if len(manifests) == len(files) else None
     if with_cards and manifests:
-        is_complete = len(manifests) == len(files)
-        _check_named_cards(manifests, rows if is_complete else None, findings)
+        _check_named_cards(manifests, compared_rows, findings)
+    blocks = (block for path in named_cards for block in iter_card_blocks(path))
+    findings.add(CHANGED_CARDS, _RowComparison(compared_rows).compare(blocks))
     return findings.to_integrity()
 
 
@@ -190,10 +212,11 @@ def _check_named_cards(
 ) -> None:
     """Checks the card files that manifests name, and that all rows are about these cards."""
     unchanged: dict[str, Path] = {}
+    unchecked: list[Path] = []
     for path, manifest in manifests.items():
         card_file = find_card_file(manifest_path(path))
         if card_file is None:
-            findings.details.setdefault("cards", UNCHECKED_CARDS)
+            unchecked.append(path)
             rows = None
             continue
         problem = _find_other_cards(path, manifest, card_file)
@@ -202,6 +225,8 @@ def _check_named_cards(
         else:
             findings.add(CHANGED_CARDS, [problem])
             rows = None
+    sentence = "Nothing shows whether the cards of {} were changed: their file was not found"
+    findings.add_mark(UNCHECKED_CARDS, sentence, unchecked)
     checker = _RowComparison(rows)
     # Each file alone: two of them have the same cards, which are no copies of each other.
     for card_file in unchanged.values():
@@ -268,7 +293,7 @@ class _RowComparison:
     """Compares the cards in rows with those in card files, which are checked, too.
 
     Args:
-        rows: the cards that rows are about; None to leave the rows out.
+        rows: the cards in the rows; None to leave the rows out.
     """
 
     def __init__(self, rows: ReadCards | None) -> None:
@@ -276,26 +301,36 @@ class _RowComparison:
         self._is_found = np.zeros(len(rows.index) if rows is not None else 0, dtype=np.bool_)
 
     def find_problems(self, card_file: Path) -> Iterator[ChangedRunError]:
-        """Yields what is wrong with the cards, and labels in rows that are not those of cards."""
-        relabelled: list[ChangedRunError] = []
+        """Yields what is wrong with the cards, and fields in rows that are not those of cards."""
+        different: list[ChangedRunError] = []
         yield from _find_card_problems(
-            [card_file], lambda block: relabelled.extend(self._compare(block))
+            [card_file], lambda block: different.extend(self.compare([block]))
         )
-        yield from relabelled
+        yield from different
 
-    def _compare(self, block: CardBlock) -> Iterator[ChangedRunError]:
-        """Yields the cards whose label is another one in the rows."""
-        if self._rows is None:
-            return
-        numbers = self._rows.index.find_all([card.id for card in block.cards])
+    def compare(self, blocks: Iterable[CardBlock]) -> Iterator[ChangedRunError]:
+        """Yields the cards of which the rows have another field."""
+        if self._rows is not None:
+            for block in blocks:
+                yield from self._compare_block(block, self._rows)
+
+    def _compare_block(self, block: CardBlock, rows: ReadCards) -> Iterator[ChangedRunError]:
+        numbers = rows.index.find_all([card.id for card in block.cards])
         self._is_found[numbers[numbers >= 0]] = True
         for line, card, number in zip(block.lines, block.cards, numbers.tolist(), strict=True):
-            if number >= 0 and (label := LABELS[self._rows.labels[number]]) != card.label:
-                yield ChangedRunError(
-                    f"card {card.id!r} is {card.label}, and {label} in the rows",
-                    where=f"{block.path}:{line}",
-                    hint=ACCEPT_HINT,
-                )
+            if number < 0:
+                continue
+            fields = _list_card_fields(card), rows.get_fields(number)
+            if fields[0] == fields[1]:
+                continue
+            name, expected, found = next(
+                one for one in zip(COPIED_FIELDS, *fields, strict=True) if one[1] != one[2]
+            )
+            yield ChangedRunError(
+                f"card {card.id!r} has {name} {expected!r}, and {found!r} in the rows",
+                where=f"{block.path}:{line}",
+                hint=ACCEPT_HINT,
+            )
 
     def find_foreign_cards(self, files: Sequence[Path]) -> Iterator[ChangedRunError]:
         """Yields the first row of a card that is in none of the card files."""
@@ -315,6 +350,19 @@ class _RowComparison:
             where=next(lines, ", ".join(map(str, files))),
             hint=ACCEPT_HINT,
         )
+
+
+COPIED_FIELDS: Final = (
+    *("label", "gold", "kind", "difficulty", "full_label", "mined_rules", "triplet", "cluster"),
+)
+"""The fields of cards that rows copy and metrics read."""
+
+
+def _list_card_fields(card: CheckedCard) -> tuple[object, ...]:
+    return (
+        *(card.label, card.gold, card.kind, card.difficulty or "", card.full_label),
+        *(card.rests_on_mined_rules, card.triplet, card.cluster),
+    )
 
 
 class _RowId(msgspec.Struct):

@@ -47,7 +47,7 @@ def main(
     baseline: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Earlier run that must not be better on the cards or items that both answered; "
+            help="Earlier run that must not be better on the cards or items that both were asked; "
             "repeatable."
         ),
     ] = None,
@@ -67,8 +67,9 @@ def main(
         typer.Option(
             min=0,
             max=1,
-            help="Fail a system with more failed rows (cards: ERROR or INVALID) than this share, "
-            "unless a condition on error_rate or invalid_rate says otherwise.",
+            help="Fail a system with more failed rows (cards: ERROR and INVALID) than this share, "
+            "or without more of the baseline's cards, unless a condition on error_rate or "
+            "invalid_rate says otherwise.",
         ),
     ] = MAX_FAILURE_SHARE,
     junit: Annotated[
@@ -145,10 +146,10 @@ def main(
             input_files = [*request.runs, *request.baseline, *request.cards]
         if junit is not None:
             check_output(junit, input_files)
-        found = check_outcomes(request) if records else check_runs(request)
+        found, signature = (check_outcomes(request), "") if records else check_runs(request)
         checks = _sort_by_system(found, request.runs)
         if junit is not None:
-            write_text_atomic(junit, render_junit(checks))
+            write_text_atomic(junit, render_junit(checks, signature))
     except EpocheError as error:
         # Scripts in CI distinguish "a condition is not met" (100) from "cannot be checked" (1),
         # so every subclass with its own exit code becomes a plain EpocheError.
@@ -159,7 +160,7 @@ def main(
         raise EpocheError(
             f"a file cannot be opened: {error.strerror}", where=os.fsdecode(error.filename)
         ) from error
-    _print_checks(checks)
+    _print_checks(checks, signature)
 
 
 def _sort_by_system(checks: Sequence[Check], files: Sequence[Path]) -> list[Check]:
@@ -179,8 +180,8 @@ def _sort_by_system(checks: Sequence[Check], files: Sequence[Path]) -> list[Chec
     return sorted(checks, key=lambda check: order[check.system])
 
 
-def _print_checks(checks: Sequence[Check]) -> None:
-    """Prints one line per check.
+def _print_checks(checks: Sequence[Check], signature: str) -> None:
+    """Prints one line per check, and how the numbers were computed if this is known.
 
     Raises:
         GateFailedError: a check did not pass.
@@ -193,11 +194,14 @@ def _print_checks(checks: Sequence[Check]) -> None:
         )
         print_text(f"{status}  {clean_text(check.system)}  {description}")
     n_failed = sum(not check.passed for check in checks)
+    if not n_failed:
+        print_text(f"all {len(checks)} checks passed")
+    if signature:
+        print_text(to_one_line(signature))
     if n_failed:
         raise GateFailedError(
             f"{n_failed} of {len(checks)} checks failed", hint="See the lines that begin with FAIL."
         )
-    print_text(f"all {len(checks)} checks passed")
 
 
 def _check_options(request: GateRequest, policy: PolicyChoice | None) -> None:
@@ -216,7 +220,7 @@ def _check_options(request: GateRequest, policy: PolicyChoice | None) -> None:
         raise SettingError(
             "--max-drop cannot be more than 1",
             where=f"--max-drop {request.max_drop}",
-            hint="Metrics lie between 0 and 1: two points are 0.02.",
+            hint="Most metrics lie between 0 and 1 and could then never fail: two points are 0.02.",
         )
     if request.max_drop is not None and not request.baseline:
         raise SettingError(

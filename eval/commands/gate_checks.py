@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eval.commands.measurement import measure_paths
 from eval.metrics.gate import (
     Check,
     Condition,
     GateRequest,
+    check_coverage,
     check_regressions,
     check_with_limits,
     parse_condition,
 )
 from eval.metrics.measurement import FAILURE_METRIC, Measurement
 from eval.metrics.runs.pairs import pair_with_earlier_runs
+from eval.stats.estimates import Estimate
 from kg.base.console import print_text
 from kg.base.errors import EpocheError
 from kg.base.plain_text import to_one_line
 
 _LIMITED_METRICS = (FAILURE_METRIC, "invalid_rate")
-"""The metrics that ``max_failures`` limits, where a benchmark has them."""
+"""The metrics whose sum ``max_failures`` limits, as far as a benchmark has them."""
 
 
-def check_runs(request: GateRequest) -> list[Check]:
+def check_runs(request: GateRequest) -> tuple[list[Check], str]:
     """Checks conditions on every system, and compares every system with the baseline if any.
 
     Args:
         request: what to check; its runs are result files of cards, or run folders of one benchmark.
+
+    Returns:
+        The checks, and the signature of the numbers that decided them.
 
     Raises:
         EpocheError: a condition or a run is not valid, or the runs do not belong together.
@@ -49,22 +54,38 @@ def check_runs(request: GateRequest) -> list[Check]:
     )
     shares = {name: info.is_share for name, info in measurement.runs.metrics.items()}
     conditions = [parse_condition(text, shares) for text in request.conditions]
-    limits = [
-        parse_condition(f"{metric}<={request.max_failures}", shares)
-        for metric in _LIMITED_METRICS
-        if metric in shares
-    ]
     names = measurement.runs.names
-    values = {name: measurement.estimates(name) for name in (*names, *measurement.runs.controls)}
+    values = {
+        name: {**measurement.estimates(name)} for name in (*names, *measurement.runs.controls)
+    }
+    named = {condition.metric for condition in conditions}
+    limited = [name for name in _LIMITED_METRICS if name in shares and name not in named]
+    limits = _limit_sum(limited, request.max_failures, values)
     for warning in measurement.runs.warnings:
         print_text(f"WARNING: {to_one_line(warning)}")
-    runs = measurement.runs
-    for note in runs.notes if measurement.has_gate_notes else runs.gate_notes:
+    for note in measurement.collect_notes():
         print_text(f"note: {to_one_line(note)}")
     checks = check_with_limits(conditions, limits, values, names)
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
-    return checks
+    return checks, measurement.signature
+
+
+def _limit_sum(
+    metrics: Sequence[str], limit: float, values: Mapping[str, dict[str, Estimate]]
+) -> list[Condition]:
+    """Returns a limit on the sum of some rates, and adds the sum to the values of each system.
+
+    Several rates are shares of the same rows.
+    """
+    if not metrics:
+        return []
+    name = " + ".join(metrics)
+    for estimates in values.values() if len(metrics) > 1 else ():
+        n = estimates[metrics[0]].denominator
+        total = sum([estimates[metric].numerator or 0 for metric in metrics])
+        estimates[name] = Estimate(value=total / n if n else None, numerator=total, denominator=n)
+    return [Condition(name, "", name, "", "<=", limit)]
 
 
 def _compare_with_baseline(
@@ -90,26 +111,31 @@ def _compare_with_baseline(
     compared = [
         name for name in dict.fromkeys((*runs.headline, *named)) if runs.metrics[name].is_compared
     ]
-    if measurement.has_gate_notes:
-        for name in dict.fromkeys(named):
-            if name not in compared:
-                print_text(f"note: {name} cannot be compared with the baseline")
+    for name in dict.fromkeys(named):
+        if name not in compared:
+            print_text(f"note: {name} cannot be compared with the baseline")
     paired = {candidate for candidate, _ in pairs}
     for name in names:
         if name not in paired:
             print_text(f"note: {to_one_line(names[name])} has no baseline")
-    if runs.n_left_out > current.runs.n_left_out:
-        print_text(
-            f"note: the baseline is compared on the {measurement.describe_shared_items()}; "
-            f"{runs.n_left_out:,} are left out"
-        )
-    return list(
-        check_regressions(
-            measurement.compare(pairs, compared),
-            {name: info.higher_is_better for name, info in runs.metrics.items()},
-            names,
-            max_drop=request.max_drop,
-            only_significant=request.only_significant,
-            noun=runs.noun,
-        )
+    for sign, texts, known in (
+        ("WARNING", runs.warnings, current.runs.warnings),
+        ("note", runs.notes, current.runs.notes),
+    ):
+        for text in texts:
+            if text not in known:
+                print_text(f"{sign}: with the baseline: {to_one_line(text)}")
+    regressions = check_regressions(
+        measurement.compare(pairs, compared),
+        {name: info.higher_is_better for name, info in runs.metrics.items()},
+        names,
+        max_drop=request.max_drop,
+        only_significant=request.only_significant,
+        noun=runs.noun,
     )
+    coverage = [
+        check_coverage(names[candidate], *counts, request.max_failures, runs.noun)
+        for candidate, baseline in pairs
+        if (counts := measurement.count_uncovered(candidate, baseline))[0]
+    ]
+    return [*regressions, *coverage]

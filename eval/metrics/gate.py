@@ -260,6 +260,22 @@ def check_with_limits(
     return [*checks, *(check for check in implied_checks if not check.passed)]
 
 
+def check_coverage(
+    system: str, n_left_out: int, n_answered: int, max_failures: float, noun: str
+) -> Check:
+    """Checks that a system was not spared items that the baseline answered.
+
+    Like failed rows, they are limited by ``--max-failures``.
+    """
+    return Check(
+        system,
+        f"coverage of the baseline >= {1 - max_failures:g}",
+        n_left_out <= max_failures * n_answered,
+        f"{n_left_out:,} of the {n_answered:,} {noun}s that the baseline answered have no answer",
+        regression=True,
+    )
+
+
 def _check_condition(condition: Condition, system: str, value: Estimate) -> Check:
     number = getattr(value, condition.end or "value")
     name = f"{condition.metric}{condition.end and '.'}{condition.end}"

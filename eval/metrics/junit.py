@@ -1,9 +1,9 @@
 """Renders checks as JUnit XML, the format in which CI systems show passed and failed tests.
 
 The format has no official schema. This module writes only what Jenkins, Ant, GitLab and GitHub all
-accept: ``testsuites``, ``testsuite`` with its counts, ``testcase`` with ``classname``, ``name`` and
-``time``, ``failure`` with ``message`` and ``type``, and ``system-out``. No timestamp is written, so
-equal inputs give equal bytes.
+accept: ``testsuites``, ``testsuite`` with its counts, ``property``, ``testcase`` with
+``classname``, ``name`` and ``time``, ``failure`` with ``message`` and ``type``, and ``system-out``.
+No timestamp is written, so equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kg.base.plain_text import to_one_line
 _INVALID_XML_CHARS = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
 
 
-def render_junit(checks: Sequence[Check]) -> str:
+def render_junit(checks: Sequence[Check], signature: str = "") -> str:
     """Renders the checks as one document with one suite per system, in the order given.
 
     Names are arbitrary text: markup in them is escaped, and characters that XML cannot represent
@@ -27,6 +27,7 @@ def render_junit(checks: Sequence[Check]) -> str:
 
     Args:
         checks: the checks; those of one system must be adjacent.
+        signature: how their numbers were computed, a property of each suite; empty for none.
     """
     n_failed = sum(not check.passed for check in checks)
     lines = [
@@ -41,6 +42,9 @@ def render_junit(checks: Sequence[Check]) -> str:
             f'<testsuite name={_quote_attribute(system)} tests="{len(suite)}" '
             f'failures="{n_failed}" errors="0" skipped="0" time="0">'
         )
+        if signature:
+            property_tag = f'<property name="signature" value={_quote_attribute(signature)}/>'
+            lines.append(f"<properties>{property_tag}</properties>")
         for check in suite:
             kind = "regression" if check.regression else "condition"
             opening_tag = (

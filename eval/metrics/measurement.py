@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal
 
 from eval.metrics.comparison import Comparison
 from eval.stats.bootstrap import RESAMPLES, SEED
@@ -90,7 +90,6 @@ class MeasuredRuns:
         details: further settings that decide the numbers, for the signature.
         notes: what a reader must know before quoting a number.
         warnings: what must be said wherever a number is shown.
-        gate_notes: those of the notes that the gate prints even if it prints no others.
         controls: systems that ignore their input and are not among ``systems``. They have
             estimates, and a condition of the gate may name them.
     """
@@ -106,7 +105,6 @@ class MeasuredRuns:
     details: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    gate_notes: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
 
     @property
@@ -124,9 +122,6 @@ class Measurement(ABC):
         runs: what is measured.
         plan: how items are resampled.
     """
-
-    has_gate_notes: ClassVar[bool] = True
-    """Whether the gate prints ``runs.notes`` and the metrics that it cannot compare."""
 
     def __init__(self, runs: MeasuredRuns, plan: ResamplingPlan) -> None:
         self.runs = runs
@@ -146,9 +141,16 @@ class Measurement(ABC):
         }
         return "|".join([self.runs.benchmark, *(f"{key}:{part}" for key, part in parts.items())])
 
-    def describe_shared_items(self) -> str:
-        """Returns which items the runs have in common, for messages."""
-        return f"{self.runs.n_items:,} {self.runs.noun}s of both"
+    def collect_notes(self) -> Sequence[str]:
+        """Returns what a reader of the estimates must know before quoting one."""
+        return self.runs.notes
+
+    def count_uncovered(self, candidate: str, baseline: str) -> tuple[int, int]:  # noqa: ARG002
+        """Counts items that the baseline has and the candidate lacks, and all of the baseline.
+
+        (0, 0) if it lacks none, or if the benchmark does not say.
+        """
+        return 0, 0
 
     @abstractmethod
     def estimates(self, system: str) -> Mapping[str, Estimate]:

@@ -79,7 +79,7 @@ def main(
         bool | None,
         typer.Option(
             help="Compare on the cards that every system answered, or fail if one misses a card.",
-            show_default="common",
+            show_default="common, but rows that a run has lost count as ERROR",
         ),
     ] = None,
 ) -> None:
@@ -152,7 +152,7 @@ def main(
             files,
             cards or (),
             skip_other_cards=skip_other_cards,
-            common=common is not False,
+            common="asked" if common is None else common,
             distinguish_equal_names=True,
             without_mined=without_mined,
             allow_changed=allow_changed,

@@ -463,7 +463,10 @@ def test_excluded_cards_are_reported_with_the_reason(
     write_run_manifest(tmp_path / "b.jsonl", status="complete", limit=200)
     write_run_manifest(tmp_path / "c.jsonl", status="interrupted")
     out = tmp_path / "c.json"
-    main(runs=[file_a, file_b, file_c], out=out, resamples=100)
+    # By default, the rows that the interrupted run lost would be errors, on cards not found here.
+    with pytest.raises(MissingFileError, match=r"asked\.jsonl"):
+        main(runs=[file_a, file_b, file_c], out=out, resamples=100)
+    main(runs=[file_a, file_b, file_c], out=out, resamples=100, common=True)
     report = json.loads(out.read_text("utf-8"))
     assert report["n_cards"] == report["shared"]["n"] == 100
     assert report["shared"]["left_out"] == 200
@@ -535,9 +538,15 @@ def test_run_folder_stands_for_its_results(tmp_path: Path) -> None:
     empty.mkdir()
     with pytest.raises(MissingFileError, match="contains no result files"):
         main(runs=[empty], out=tmp_path / "c.json")
-    # Without manifests, every result file of a folder is taken.
+    # Files without a manifest are taken if they begin with a result; predictions are none.
     write_rows(empty / "foreign.jsonl", make_rows("t", 0.9))
     assert find_result_files([empty]) == [empty / "foreign.jsonl"]
+    write_rows(old_run / "foreign.jsonl", make_rows("t", 0.9))
+    write_rows(old_run / "predictions.jsonl", [{"id": "x", "pred": "YES"}])
+    found = [old_run / "foreign.jsonl", old_run / "s_results.jsonl"]
+    assert find_result_files([old_run]) == found
+    manifest_path(old_run / "s_results.jsonl").write_text('{"results": "s_res', "utf-8")
+    assert find_result_files([old_run]) == found
 
 
 def test_twenty_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

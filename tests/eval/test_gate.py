@@ -281,16 +281,27 @@ def test_failed_calls_do_not_pass_the_gate(
     partly_invalid_rows = [
         dict(row, pred="INVALID") if n < 30 else row for n, row in enumerate(make_rows("m", 1.0))
     ]
-    run = write_rows("r.jsonl", failed_rows, partly_invalid_rows, make_rows("good", 0.99))
+    halves = [
+        dict(row, pred=("ERROR", "INVALID")[n % 2]) if n < 24 else row
+        for n, row in enumerate(make_rows("half", 1.0))
+    ]
+    systems = (failed_rows, partly_invalid_rows, halves, make_rows("good", 0.99))
+    run = write_rows("r.jsonl", *systems)
     assert get_gate_exit_code(runs=[run], metric=["FAR-NE<=0.05"]) == 100
     printed = capsys.readouterr().out
-    assert "FAIL  down  error_rate <= 0.05: 1.000" in printed
-    assert "FAIL  m  invalid_rate <= 0.05: 0.100" in printed
+    assert "FAIL  down  error_rate + invalid_rate <= 0.05: 1.000" in printed
+    assert "FAIL  m  error_rate + invalid_rate <= 0.05: 0.100" in printed
+    # Each of its rates is .04.
+    assert "FAIL  half  error_rate + invalid_rate <= 0.05: 0.080" in printed
     assert "good  error_rate" not in printed
     # A condition on one system ignores the failures of the others.
     assert get_gate_exit_code(runs=[run], metric=["good:FAR-NE<=0.05"]) == 0
     assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05"], max_failures=0.1) == 0
     assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05", "m:invalid_rate<=0.2"]) == 0
+    # A condition on one of the rates replaces the limit on this rate only.
+    two = ["half:FAR-NE<=0.05", "half:invalid_rate<=0.04"]
+    assert get_gate_exit_code(runs=[run], metric=two) == 0
+    assert get_gate_exit_code(runs=[run], metric=two, max_failures=0.03) == 100
     assert get_gate_exit_code(runs=[run], metric=["down:FAR-NE<=0.05"], max_failures=1) == 0
 
 
@@ -349,11 +360,21 @@ def test_a_baseline_is_paired_on_the_same_cards(
         )
         == 0
     )
-    # A run with fewer cards is compared with the baseline on those cards only.
+    # A run with fewer cards is compared on those cards only, and fails for the others.
     capsys.readouterr()
     short_file = write_rows("fewer.jsonl", make_rows("s", 0.9)[:200])
-    assert get_gate_exit_code(runs=[short_file], baseline=[baseline_file]) == 0
-    assert "the 200 cards that both answered; 100 are left out" in capsys.readouterr().out
+    assert get_gate_exit_code(runs=[short_file], baseline=[baseline_file]) == 100
+    printed = capsys.readouterr().out
+    assert "Only the 200 cards that every system answered are counted; 100 are left" in printed
+    assert (
+        "FAIL  s  coverage of the baseline >= 0.95: 100 of the 300 cards that the baseline "
+        "answered have no answer" in printed
+    )
+    spared = {"runs": [short_file], "baseline": [baseline_file], "max_failures": 0.4}
+    assert get_gate_exit_code(**spared) == 0
+    assert "ok    s  coverage of the baseline >= 0.6" in capsys.readouterr().out
+    assert get_gate_exit_code(runs=[baseline_file], baseline=[short_file]) == 0
+    assert "coverage" not in capsys.readouterr().out
 
 
 def test_runs_of_two_models_are_compared(
@@ -403,6 +424,20 @@ def test_gate_runs_as_a_command(write_rows: RowWriter, tmp_path: Path) -> None:
     assert get_exit_code("LA>=0.5", "--no-such-flag") == 2
 
 
+def test_notes_on_the_intervals_are_printed(
+    write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Clusters of fifteen cards are answered all right or all wrong, so Wilson is too narrow."""
+    wrong = {"YES": "NO", "NO": "YES", "UNKNOWN": "YES"}
+    rows = [
+        row | {"cluster": f"s{n // 15}", "pred": row["gold"] if n // 15 % 3 else wrong[row["gold"]]}
+        for n, row in enumerate(make_rows("s", 1.0))
+    ]
+    path = write_rows("rows.jsonl", rows)
+    assert get_gate_exit_code(runs=[path], metric=["LA.low>=0.1"]) == 0
+    assert "note: Outcomes of s are correlated within clusters" in capsys.readouterr().out
+
+
 # -- JUnit XML ----------------------------------------------------------------------------------
 
 
@@ -414,7 +449,8 @@ def parse_junit(text: str) -> ElementTree.Element:
     for suite in root:
         assert suite.tag == "testsuite"
         assert set(suite.attrib) == {"name", "tests", "failures", "errors", "skipped", "time"}
-        cases = list(suite)
+        assert [entry.tag for entry in suite.findall("properties/*")] in ([], ["property"])
+        cases = [entry for entry in suite if entry.tag != "properties"]
         assert int(suite.attrib["tests"]) == len(cases) > 0
         suite_failures = 0
         for case in cases:
@@ -461,7 +497,8 @@ def test_markup_in_names_stays_text(write_rows: RowWriter, tmp_path: Path) -> No
     root = parse_junit(junit.read_text("utf-8"))
     assert [suite.attrib["name"] for suite in root] == ["raw:<b>&\"'[31m]]>/x", "s"]
     assert [suite.attrib["failures"] for suite in root] == ["1", "0"]
-    case = root[0][0]
+    case = root[0].find("testcase")
+    assert case is not None
     assert case.attrib["name"] == "FAR-NE <= 0.05"
     assert case[0].attrib["type"] == "condition"
     first_bytes = junit.read_bytes()
@@ -484,9 +521,10 @@ def test_names_cannot_forge_output_lines(
     with pytest.raises(GateFailedError):
         main([run], metric=["LA>=0.99"])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("FAIL  x ok rag LA >= 0.9 all 9 checks passedyy")
-    assert len(lines[0]) < 1000
+    beginnings = [line[:4] for line in lines]
+    assert beginnings == ["WARN", "FAIL", "abst"]  # the last is the signature
+    assert lines[1].startswith("FAIL  x ok rag LA >= 0.9 all 9 checks passedyy")
+    assert len(lines[1]) < 1000
 
 
 def test_metrics_without_a_value_say_why(write_rows: RowWriter) -> None:

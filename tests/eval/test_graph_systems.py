@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from cards.card import Card, write_cards
 from eval.abstention.manifest import read_manifest
+from eval.abstention.metrics.observations import read_observations
 from eval.abstention.result import read_results
 from eval.abstention.runner import run
 from eval.abstention.system import SystemOptions
@@ -230,6 +231,12 @@ def test_cards_with_a_named_graph_use_it(
     main(cards, "kg", tmp_path / "k.jsonl", *named, other_graph=True)
     manifest = json.loads((tmp_path / "k.manifest.json").read_text("utf-8"))
     assert manifest["other_graph"]
+    observations = read_observations([tmp_path / "k.jsonl"])
+    (signed,) = [one for one in observations.signature_details if one.startswith("graph:")]
+    assert signed == f"graph:{manifest['graph_sha256'][:8]}"
+    assert any(signed in warning and "k.jsonl" in warning for warning in observations.warnings)
+    own = read_observations([tmp_path / "said.jsonl"])
+    assert not any("graph:" in text for text in (*own.signature_details, *own.warnings))
     assert read_manifest(tmp_path / "k.manifest.json").domain == "rivers"
     main(cards, "controls", tmp_path / "c.jsonl")
     assert capsys.readouterr().err == ""

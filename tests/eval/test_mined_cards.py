@@ -265,8 +265,11 @@ def test_a_label_that_is_gone_is_said(folder: Path, tmp_path: Path) -> None:
     done = run(
         *("metrics", path, "--without-mined", *FEW, "--out", tmp_path / "m.json"),
     )
-    assert done.out.startswith("WARNING: Without the cards that rest on rules found in the data")
-    assert "no card has the answer NO" in read_metrics(tmp_path / "m.json").warnings[0]
+    unverified, warning = read_metrics(tmp_path / "m.json").warnings
+    assert "rows:unverified" in unverified
+    assert "no card has the answer NO" in warning
+    assert warning.startswith("Without the cards that rest on rules found in the data")
+    assert done.out.startswith(f"WARNING: {unverified}\nWARNING: {warning}\n")
     strict = ("metrics", path, "--strict", *FEW, "--out", tmp_path / "n.json")
     assert run_epoche(*strict).code == 0
     assert run_epoche(*strict, "--without-mined").code == 17

@@ -302,6 +302,51 @@ FLAGGED: dict[str, str] = {
 """What is not refused → how the metrics show it."""
 
 
+COPIED_FIELDS: dict[str, Any] = {
+    "gold": lambda row: SWAPPED[row["gold"]],
+    "kind": "near-miss/sibling",
+    "cluster": "one",
+    "triplet": "",
+    "full_label": "E",
+}
+
+
+@pytest.mark.parametrize("flags", [(), ("--cards",)])
+@pytest.mark.parametrize("field", COPIED_FIELDS)
+def test_fields_of_cards_edited_in_rows_with_forged_hashes_are_refused(
+    folder: Path, field: str, flags: tuple[str, ...]
+) -> None:
+    set_fields(slice(None), **{field: COPIED_FIELDS[field]})(folder)
+    forge_hashes(folder)
+    results = run_all(folder, *(part for flag in flags for part in (flag, folder / "cards.jsonl")))
+    for name in ("metrics", "gate"):
+        line = check_error_line(results[name], 1 if name == "gate" else CHANGED)
+        assert f"has {field} " in line
+        assert "cards.jsonl:" in line
+    assert results["compare"].code != 0
+
+
+def test_what_is_not_known_of_rows_and_cards_is_said_beside_the_numbers(folder: Path) -> None:
+    (folder / "kg.manifest.json").unlink()
+    edit_manifest(folder, "rag", cards_file="none.jsonl")
+    (folder / "cards.jsonl").rename(folder / "moved.jsonl")
+    junit = folder / "gate.xml"
+    for name, detail in (("kg", "rows:unverified"), ("rag", "cards:unchecked")):
+        path, out = folder / f"{name}.jsonl", folder / "m.json"
+        done = run_epoche("metrics", path, *FEW, "--out", out)
+        (warning,) = json.loads(out.read_bytes())["warnings"]
+        assert f"({detail})" in warning
+        assert f"{name}.jsonl" in warning
+        assert f"WARNING: {warning}" in done.out
+        gated = run_epoche("gate", path, "--metric", "LA>=0", *FEW, "--junit", junit)
+        assert gated.code == 0, gated.err
+        assert f"WARNING: {warning}" in gated.out
+        signature = gated.out.splitlines()[-1]
+        assert f"|{detail}|" in signature
+        assert f'<property name="signature" value="{signature}"/>' in junit.read_text("utf-8")
+        assert run_epoche("metrics", path, "--strict", *FEW, "--out", out).code == 0
+
+
 def test_there_are_enough_ways() -> None:
     assert len(TAMPERINGS) >= 40
 
@@ -406,6 +451,54 @@ def test_rows_without_a_manifest_are_scored_with_one_warning(folder: Path) -> No
         assert warning.startswith("warning: ")
         assert "kg.manifest.json is missing" in warning
         assert "or run again" in warning
+
+
+def test_a_file_whose_manifest_is_gone_stays_a_result_of_its_folder(folder: Path) -> None:
+    """`rag` fails the gate, and still does without its manifest beside `kg`, which has one."""
+    gate = ("gate", folder, "--metric", "accuracy>=0.99", *FEW)
+    for _ in range(2):
+        gated = run_epoche(*gate)
+        assert gated.code == 100, gated.err
+        assert "FAIL  rag" in gated.out
+        (folder / "rag.manifest.json").unlink(missing_ok=True)
+    (folder / "rag.manifest.json").write_text('{"results": "rag.js', "utf-8")
+    gated = run_epoche(*gate)
+    assert "rag.manifest.json" in check_error_line(gated, 1)
+
+
+def keep_passing_rows(folder: Path) -> None:
+    """Keeps the passing rows of a run that has others, and removes its manifest."""
+    use_foreign_rows(folder)
+    change_rows(folder, lambda rows: [row for row in rows if row["pass"]])
+    (folder / "kg.manifest.json").unlink()
+
+
+def test_rows_removed_with_the_manifest_are_errors_if_the_cards_are_named(folder: Path) -> None:
+    keep_passing_rows(folder)
+    n_removed = 2 * len(read_lines(folder / "cards.jsonl")) - len(read_lines(folder / "kg.jsonl"))
+    assert n_removed > 0
+    results = run_all(folder, "--cards", folder / "cards.jsonl")
+    assert results["gate"].code == 100
+    assert "FAIL  kg  error_rate" in results["gate"].out
+    assert results["metrics"].code == 0, results["metrics"].err
+    report = json.loads((folder / "new" / "metrics.json").read_bytes())
+    assert report["policies"]["licensed"]["systems"]["kg"]["counts"]["ERROR"] == n_removed
+    (note,) = [note for note in report["notes"] if "missing from" in note]
+    assert note == (
+        f"{n_removed} rows are missing from kg and count as failed calls: the run is without a "
+        "manifest."
+    )
+    assert results["report"].code != 0  # its metrics are of the whole run
+
+
+def test_rows_removed_with_the_manifest_are_left_out_only_on_request(folder: Path) -> None:
+    keep_passing_rows(folder)
+    flags = ("--cards", folder / "cards.jsonl", "--common", *FEW, "--out", folder / "m.json")
+    done = run_epoche("metrics", folder / "kg.jsonl", *flags)
+    assert done.code == 0, done.err
+    report = json.loads((folder / "m.json").read_bytes())
+    assert report["policies"]["licensed"]["systems"]["kg"]["counts"]["ERROR"] == 0
+    assert any("have no result; they do not count" in note for note in report["notes"])
 
 
 def test_a_run_that_goes_on_is_scored_with_a_warning(folder: Path) -> None:

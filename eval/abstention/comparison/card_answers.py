@@ -154,7 +154,7 @@ def _add_missing_rows(
     reader: ResultReader, source: Source, suffix: str, cards: Sequence[Path]
 ) -> bool:
     """Adds an ERROR for each missing row; returns whether it is known which cards were asked."""
-    if not manifest_path(Path(source.path)).is_file():
+    if not cards and not manifest_path(Path(source.path)).is_file():
         return False
     try:
         list(add_missing_rows(reader, source, suffix, cards))

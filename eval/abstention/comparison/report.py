@@ -129,9 +129,11 @@ def _describe_shared_cards(observations: Observations) -> SharedCards:
         left_out=observations.n_left_out,
         lacking=tuple(
             MissingAnswers(
-                system=name, cards=cards, why=_explain_missing_answers(observations, name)
+                system=name,
+                cards=int(is_missing.sum()),
+                why=_explain_missing_answers(observations, name),
             )
-            for name, cards in observations.unanswered.items()
+            for name, is_missing in observations.unanswered.items()
         ),
         apart={kind: count for kind, count in excluded_counts.items() if count},
     )

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from cards.card import Card, hash_card_set
-from cards.joiner import join_cards
+from cards.joiner import iter_joined_cards, join_cards
 from eval.abstention.manifest import read_manifest, require_card_file
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import ResultRow
 from eval.metrics.runs.run_set import describe_missing_rows
 from kg.base.errors import CardSetMismatchError
+from kg.base.files import require_file
 from kg.base.provenance import manifest_path
-from kg.claims import GOLD_OF_LABEL
+from kg.claims import GOLD_OF_LABEL, LABELS
+
+_BLOCK_BYTES = 1 << 20
+"""Number of bytes of card files that are read at once, to count lines."""
 
 
 def add_missing_rows(
@@ -22,10 +27,11 @@ def add_missing_rows(
 ) -> Iterator[str]:
     """Adds an ERROR for each card that a run should have asked and has no row of.
 
-    A file without a manifest is not known to lack anything.
+    A file without a manifest should have rows of all cards that the user names; if none are named,
+    it is not known to lack anything.
 
     Args:
-        reader: the reader that has read the file.
+        reader: the reader that has read all files.
         source: the file.
         suffix: the suffix of its system names.
         cards: the card files of the run; by default the file that the manifest names.
@@ -40,6 +46,7 @@ def add_missing_rows(
     """
     manifest_file = manifest_path(Path(source.path))
     if not manifest_file.is_file():
+        yield from _add_unanswered_cards(reader, source, cards)
         return
     manifest = read_manifest(manifest_file)
     n_missing = manifest.rows_expected - source.rows
@@ -59,6 +66,49 @@ def add_missing_rows(
             for repeat in range(manifest.repeats):
                 reader.add_missing_answer((system + suffix, repeat), row)
     yield from describe_missing_rows(Path(source.path).stem, n_missing, manifest.status)
+
+
+def _add_unanswered_cards(
+    reader: ResultReader, source: Source, cards: Sequence[Path]
+) -> Iterator[str]:
+    """Adds an ERROR for each named card that the systems of a file without a manifest lack."""
+    if not cards:
+        return
+    keys = [(name, repeat) for name in source.systems for repeat in reader.list_repeats(name)]
+    # To count lines takes far less time than to read cards, and mostly none is missing.
+    if min(int((reader.get_preds(*key) >= 0).sum()) for key in keys) >= _count_lines(cards):
+        return
+    n_before = sum(reader.count_answers())
+    for card in iter_joined_cards(cards):
+        row = make_missing_row(card, "")
+        for key in keys:
+            reader.add_missing_answer(key, row)
+    n_missing = sum(reader.count_answers()) - n_before
+    yield from describe_missing_rows(Path(source.path).stem, n_missing, "without a manifest")
+
+
+def _count_lines(files: Sequence[Path]) -> int:
+    n_lines = 0
+    for path in files:
+        with require_file(path, "card file").open("rb") as handle:
+            block = b""
+            for block in iter(partial(handle.read, _BLOCK_BYTES), b""):
+                n_lines += block.count(b"\n")
+            n_lines += block[-1:] not in (b"", b"\n")
+    return n_lines
+
+
+def list_card_fields(reader: ResultReader, number: int) -> tuple[object, ...]:
+    """Lists the ``COPIED_FIELDS`` of a card that was read, as its rows have them."""
+    traits = reader.distinct_traits[reader.traits[number]]
+    triplet, cluster = reader.triplets[number], reader.clusters[number]
+    return (
+        LABELS[reader.labels[number]],
+        GOLD_OF_LABEL[LABELS[reader.golds[number]]],
+        *traits,
+        "" if triplet < 0 else reader.triplet_names.strings[triplet],
+        "" if cluster < 0 else reader.cluster_names.strings[cluster],
+    )
 
 
 def make_missing_row(card: Card, card_set: str) -> ResultRow:

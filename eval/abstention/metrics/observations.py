@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -24,7 +24,7 @@ from eval.abstention.metrics.card_columns import (
     make_column,
     rank_clusters,
 )
-from eval.abstention.metrics.missing_rows import add_missing_rows
+from eval.abstention.metrics.missing_rows import add_missing_rows, list_card_fields
 from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
@@ -37,6 +37,9 @@ from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 
+Common = bool | Literal["asked"]
+"""Whether cards that some system did not answer are left out; ``asked``: only if it is not known
+that it was to be asked them, else they count as ERROR."""
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
 
@@ -65,8 +68,8 @@ class Observations:
         sources: the files read.
         suffixes: for each of these, what was appended to the names of its systems.
         notes: facts that a reader of the metrics must know.
-        unanswered: by system, the number of cards that another system answered and this one did
-            not; those cards are left out. Systems that answered all cards are absent.
+        unanswered: by system, the mask over all cards that were read of those that it did not
+            answer and another did; they are left out. Systems that answered all cards are absent.
         n_left_out: number of cards left out for that reason.
         confidences: by system, the stated probabilities that the predictions are right, in the
             shapes of ``preds``; nan where none is given. Systems that state none are absent.
@@ -89,7 +92,7 @@ class Observations:
     oracles: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
-    unanswered: Mapping[str, int] = field(default_factory=dict)
+    unanswered: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     n_left_out: int = 0
     confidences: Mapping[str, Floats] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
@@ -127,7 +130,7 @@ class Observations:
 def read_observations(
     paths: Sequence[Path | str],
     *,
-    common: bool = False,
+    common: Common = False,
     distinguish_equal_names: bool = False,
     suffixes: Mapping[Path, str] | None = None,
     cards: Sequence[Path] = (),
@@ -135,12 +138,12 @@ def read_observations(
 ) -> Observations:
     """Reads result files of one card set.
 
-    A card that a run was to ask, by its manifest, and has no row of counts as ERROR; with
-    ``common`` it is left out.
+    A card that a run was to ask and has no row of counts as ERROR, unless ``common`` is True.
 
     Args:
         paths: one or more files, each with one or more systems.
-        common: keep only the cards that every system answered, with a note, instead of raising.
+        common: keep only the cards that every system answered, or was to be asked, with a note,
+            instead of raising.
         distinguish_equal_names: where two files contain the same system name, append ``@`` and the
             file's stem to the name in each, instead of raising. Equal stems are preceded by their
             folders.
@@ -180,14 +183,15 @@ def read_observations(
         )
     integrity = check_integrity(
         read_files,
-        rows=ReadCards(reader.index, reader.labels),
+        rows=ReadCards(reader.index, partial(list_card_fields, reader)),
         with_cards=not cards,
+        named_cards=cards,
         allow_changed=allow_changed,
     )
     missing_notes = [
         note
         for source, suffix in zip(sources, applied_suffixes, strict=True)
-        if not common
+        if common is not True
         for note in add_missing_rows(reader, source, suffix, cards)
     ]
     preds = {
@@ -198,7 +202,7 @@ def read_observations(
         )
     }
     card_ids = reader.release_ids()
-    is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=common)
+    is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=bool(common))
     sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
     observations = _build_observations(
         reader,
@@ -210,14 +214,12 @@ def read_observations(
         [*notes, *missing_notes, *manifest_notes],
     )
     manifests = [source.manifest for source in sources if source.manifest is not None]
-    unanswered = {
-        name: n_missing
-        for name, codes in preds.items()
-        if (n_missing := int((codes < 0).any(axis=1).sum()))
+    is_missing: dict[str, NDArray[np.bool_]] = {
+        name: np.any(codes < 0, axis=1) for name, codes in preds.items()
     }
     return replace(
         observations,
-        unanswered=unanswered,
+        unanswered={name: mask for name, mask in is_missing.items() if mask.any()},
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
         warnings=(

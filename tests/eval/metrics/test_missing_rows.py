@@ -106,6 +106,43 @@ def test_the_command_counts_them_unless_told_to_use_common_cards(
     assert "error_rate" in gated.out
 
 
+def test_comparisons_count_them_and_leave_out_cards_never_asked(runs: Path, tmp_path: Path) -> None:
+    path, out = cut(runs, tmp_path, "whole", 12), tmp_path / "c.json"
+    for files, flags, n_cards in (
+        ((path, runs / "whole.jsonl"), (), N_CARDS),
+        ((path, runs / "whole.jsonl"), ("--common",), 12),
+        ((path, runs / "limited.jsonl"), (), LIMIT),
+    ):
+        done = run_epoche("compare", *files, *flags, "--out", out, "--resamples", 100)
+        assert done.code == 0, done.err
+        report = json.loads(out.read_bytes())
+        assert report["n_cards"] == n_cards
+        assert any("18 rows are missing" in note for note in report["notes"]) is not bool(flags)
+        accuracy = next(c for c in report["comparisons"] if c["metric"] == "accuracy")
+        assert (accuracy["difference"] < 0) is not bool(flags)
+
+
+def test_a_regression_test_counts_them_and_needs_the_cards_of_the_baseline(
+    runs: Path, tmp_path: Path
+) -> None:
+    path, whole, limited = (
+        cut(runs, tmp_path, "whole", 12), runs / "whole.jsonl", runs / "limited.jsonl",
+    )  # fmt: skip
+    flags = ("--resamples", 100, "--baseline")
+    gated = run_epoche("gate", path, "--max-failures", 1, *flags, whole)
+    assert gated.code == 100, gated.err
+    assert "FAIL  kg  accuracy no worse than the baseline's: 0.400 against 1.000" in gated.out
+    gated = run_epoche("gate", limited, *flags, whole)
+    assert gated.code == 100, gated.err
+    assert "FAIL  kg  coverage of the baseline >= 0.95: 10 of the 30 cards" in gated.out
+    gated = run_epoche("gate", whole, *flags, limited)
+    assert gated.code == 0, gated.err
+    # What the baseline lost is an error of it, and a note says so.
+    gated = run_epoche("gate", whole, *flags, path)
+    assert gated.code == 0, gated.err
+    assert "note: with the baseline: 18 rows are missing from whole" in gated.out
+
+
 def test_cards_that_moved_are_named(runs: Path, tmp_path: Path) -> None:
     path = cut(runs, tmp_path, "whole", 12)
     moved = (tmp_path / "cards.jsonl").rename(tmp_path / "moved.jsonl")
