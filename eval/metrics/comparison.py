@@ -114,8 +114,15 @@ class BootstrapDifference:
 
     @cached_property
     def p_values(self) -> list[float | None]:
-        """The two-sided p-value of each column; ``None`` where no resample has a value."""
-        return [None if np.isnan(p) else p for p in compute_bootstrap_p(self.distribution).tolist()]
+        """The two-sided p-value of each column; ``None`` where too many resamples have no value.
+
+        Where all resamples agree there is one: the interval says whether they are enough.
+        """
+        p_values = compute_bootstrap_p(self.distribution).tolist()
+        undefined = self.distribution.often_undefined.tolist()
+        return [
+            None if is_undefined else p for p, is_undefined in zip(p_values, undefined, strict=True)
+        ]
 
 
 def compare_item_values(

@@ -26,6 +26,7 @@ from eval.blocks.text_format import (
     shorten_text,
     to_chart_estimate,
 )
+from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import join_first, join_list
 from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_report.report_view import ReportView, format_count
@@ -227,6 +228,8 @@ class BuyerAnswers:
             return f"{text}; not sure, since no test is possible on these cards."
         p_text = format_p_value(p_value)
         p_text = f"p < {p_text[1:]}" if p_text.startswith("<") else f"p = {p_text}"
+        if pair.better is None and p_value < ALPHA:
+            return f"{text}; not sure: a paired test has {p_text}, but the interval includes 0."
         return f"{text}; {'sure' if pair.better else 'not sure'} by a paired test, {p_text}."
 
     def _describe_lead_over_controls(self, name: str) -> str:

@@ -278,6 +278,31 @@ def test_extreme_ratios_name_no_winner(tmp_path: Path) -> None:
     assert comparison.low < 0.2
 
 
+def test_a_perfect_system_is_better_where_all_resamples_agree(tmp_path: Path) -> None:
+    perfect = make_rows("perfect", 1.0)
+    silent = [{**row, "system": "silent", "pred": "UNKNOWN"} for row in perfect]
+    never_no = [
+        {**row, "system": "never-no", "pred": "UNKNOWN" if row["label"] == "C" else row["pred"]}
+        for row in perfect
+    ]
+    path = write_rows(tmp_path / "r", perfect, silent, never_no)
+    comparisons = compare_file(path, baseline="perfect")
+    for other, difference in (("silent", -1.0), ("never-no", -0.5)):
+        comparison = find_comparison(comparisons, "skill@.5", other, "perfect")
+        assert comparison.difference == pytest.approx(difference)
+        assert (comparison.test, comparison.method) == ("cluster-bootstrap", "newcombe")
+        assert comparison.p == pytest.approx(2 / 401)
+        assert comparison.better == "perfect"
+    # Two cards of each label are too few: the interval includes 0.
+    few = [row for row in (*perfect, *silent) if int(row["id"]) < 6]
+    comparison = find_comparison(
+        compare_file(write_rows(tmp_path / "few", few)), "skill@.5", "perfect", "silent"
+    )
+    assert comparison.low is not None
+    assert comparison.low < 0
+    assert comparison.better is None
+
+
 def test_coverage_difference_has_no_better_side(tmp_path: Path) -> None:
     yes_rows = [{**row, "system": "yes", "pred": "YES"} for row in make_rows("a", 0.9)]
     comparison = find_comparison(

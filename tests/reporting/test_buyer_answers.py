@@ -96,6 +96,15 @@ def test_systems_that_no_test_tells_from_the_best_are_named_with_it(metrics):
     )
 
 
+def test_a_small_p_whose_interval_includes_zero_is_not_sure(metrics):
+    pair = compare("careful", "hasty", None, low=-0.1, p=0.001, p_holm=0.001)
+    found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
+    assert found["difference"] == (
+        "careful has 0.200 more skill than hasty (difference −0.100 to 0.300); not sure: a paired "
+        "test has p = 0.001, but the interval includes 0."
+    )
+
+
 def test_without_a_test_no_difference_is_sure(metrics):
     pair = compare(
         "careful", "hasty", None, difference=0.0, low=-0.1, high=0.1, p=None, p_holm=None

@@ -185,8 +185,7 @@ def _compare_pair(
             signed_ranks = wilcoxon_test(differences)
         else:
             discordant = count_discordant(*scores)
-    bootstrap_interval = difference.intervals[column]
-    interval = bootstrap_interval or _compute_edge_interval(
+    interval = difference.intervals[column] or _compute_edge_interval(
         (values[0], float(distributions[0].support[column])),
         (values[1], float(distributions[1].support[column])),
         discordant,
@@ -198,14 +197,15 @@ def _compare_pair(
         None if discordant is None else sum(astuple(discordant)),
     )
     test: TestName = "none"
-    p_value, is_exact = None, False
+    p_value: float | None = None
+    is_exact = False
     if discordant is not None:
         p_value = mcnemar_exact(discordant.only_candidate, discordant.only_baseline)
         test, is_exact = "mcnemar-exact", True
     elif signed_ranks is not None:
         test, p_value, is_exact = "wilcoxon", signed_ranks.p_value, signed_ranks.is_exact
-    elif bootstrap_interval is not None:
-        test, p_value = "cluster-bootstrap", difference.p_values[column]
+    elif (p_value := difference.p_values[column]) is not None:
+        test = "cluster-bootstrap"
     return replace(
         add_interval(comparison, interval),
         difference=round_significant(values[0] - values[1]),
