@@ -177,13 +177,12 @@ def _list_systems(
 ) -> tuple[tuple[MeasuredSystem, ...], tuple[str, ...]]:
     """Lists the systems of all files, each with the first of its files, and the controls."""
     found: dict[str, MeasuredSystem] = {}
-    for number, (source, suffix) in enumerate(
-        zip(observations.sources, observations.suffixes, strict=True)
-    ):
+    for number, source in enumerate(observations.sources):
         for name in source.systems:
-            found.setdefault(name, MeasuredSystem(name, name.removesuffix(suffix), number))
+            found.setdefault(name, MeasuredSystem(name, observations.own_names[name], number))
+    under_test = observations.systems_under_test
     return (
-        tuple(system for system in found.values() if system.own_name not in CONTROLS),
+        tuple(system for system in found.values() if system.name in under_test),
         tuple(
             system.name
             for control in CONTROLS

@@ -293,14 +293,17 @@ def test_a_perfect_system_is_better_where_all_resamples_agree(tmp_path: Path) ->
         assert (comparison.test, comparison.method) == ("cluster-bootstrap", "newcombe")
         assert comparison.p == pytest.approx(2 / 401)
         assert comparison.better == "perfect"
-    # Two cards of each label are too few: the interval includes 0.
-    few = [row for row in (*perfect, *silent) if int(row["id"]) < 6]
+    # Two clusters are too few: the interval includes 0.
+    few = make_rows("perfect", 1.0, 6, 3)
+    silent = [{**row, "system": "silent", "pred": "UNKNOWN"} for row in few]
     comparison = find_comparison(
-        compare_file(write_rows(tmp_path / "few", few)), "skill@.5", "perfect", "silent"
+        compare_file(write_rows(tmp_path / "few", few, silent)), "skill@.5", "perfect", "silent"
     )
+    assert comparison.p == pytest.approx(2 / 401)
     assert comparison.low is not None
     assert comparison.low < 0
     assert comparison.better is None
+    assert "but the interval includes 0" in describe_comparison(comparison)
 
 
 def test_coverage_difference_has_no_better_side(tmp_path: Path) -> None:
@@ -409,6 +412,28 @@ def test_two_runs_of_one_system_are_compared_by_file(tmp_path: Path) -> None:
     )
     main(runs=[old_file, new_file], out=tmp_path / "c.json", resamples=100)
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["systems"] == ["s@old", "s@new"]
+
+
+def test_controls_of_two_runs_are_not_compared(tmp_path: Path) -> None:
+    runs = []
+    for name, accuracy in (("monday", 0.9), ("tuesday", 0.8)):
+        rows = make_rows(name, accuracy)
+        controls = [
+            {**row, "system": f"always-{pred}", "pred": pred}
+            for pred in GOLD.values()
+            for row in rows
+        ]
+        system = [{**row, "system": "s"} for row in rows]
+        runs.append(write_rows(tmp_path / f"{name}.jsonl", system, controls))
+    main(runs=runs, out=tmp_path / "c.json", resamples=100)
+    record = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    assert "always-YES@monday" in record["systems"]
+    pairs = {(pair["candidate"], pair["baseline"]) for pair in record["comparisons"]}
+    assert pairs == {("s@monday", "s@tuesday")}
+    main(runs=runs, out=tmp_path / "c.json", resamples=100, baseline="always-UNKNOWN@monday")
+    record = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    pairs = {(pair["candidate"], pair["baseline"]) for pair in record["comparisons"]}
+    assert pairs == {(f"s@{run}", "always-UNKNOWN@monday") for run in ("monday", "tuesday")}
 
 
 def test_incomparable_inputs_are_refused(tmp_path: Path) -> None:
