@@ -226,7 +226,12 @@ def add_sign_flip_test(
 
 
 def add_bootstrap_test(
-    comparison: C, difference: BootstrapDifference, column: int = 0, *, n_items: int
+    comparison: C,
+    difference: BootstrapDifference,
+    column: int = 0,
+    *,
+    n_items: int,
+    edge_interval: Interval | None = None,
 ) -> C:
     """Adds the difference, its interval and the bootstrap test, for metrics without item values.
 
@@ -235,10 +240,11 @@ def add_bootstrap_test(
         difference: the bootstrap of the difference.
         column: the metric's column in ``difference``.
         n_items: number of items that were resampled.
+        edge_interval: the interval where the resamples are degenerate; ``None`` for none.
     """
     p_value = difference.p_values[column]
     return replace(
-        add_interval(comparison, difference.intervals[column]),
+        add_interval(comparison, difference.intervals[column] or edge_interval),
         difference=round_significant(float(difference.distribution.values[column])),
         test="none" if p_value is None else "bootstrap",
         p=round_optional(p_value),

@@ -33,14 +33,12 @@ from eval.stats.bootstrap import Distribution, Floats, round_significant
 from eval.stats.effects import cohens_d_paired, wilcoxon_test
 from eval.stats.estimates import Interval
 from eval.stats.paired_tests import (
-    Discordant,
+    compute_edge_difference,
     count_discordant,
     mcnemar_exact,
     minimum_detectable_effect,
     newcombe_paired_interval,
-    square_and_add,
 )
-from kg.base.proportions import wilson_interval
 
 
 def list_compared_metrics(samples: Samples, policy: PolicyName) -> list[str]:
@@ -185,13 +183,17 @@ def _compare_pair(
             signed_ranks = wilcoxon_test(differences)
         else:
             discordant = count_discordant(*scores)
-    interval = difference.intervals[column] or _compute_edge_interval(
-        (values[0], float(distributions[0].support[column])),
-        (values[1], float(distributions[1].support[column])),
-        discordant,
-        samples.plan.confidence,
-        metric.minimum,
-    )
+    interval = difference.intervals[column]
+    if interval is None and discordant is not None:
+        bounds = newcombe_paired_interval(discordant, samples.plan.confidence)
+        interval = Interval(*bounds, "newcombe-paired")
+    elif interval is None:
+        interval = compute_edge_difference(
+            (values[0], float(distributions[0].support[column])),
+            (values[1], float(distributions[1].support[column])),
+            samples.plan.confidence,
+            metric.minimum,
+        )
     detectable_effect = minimum_detectable_effect(
         difference.standard_errors[column],
         None if discordant is None else sum(astuple(discordant)),
@@ -253,7 +255,7 @@ def _compare_triplets(
     standard_error = float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
     if any(samples.observations.count_repeats(name) > 1 for name in pair):
         signed_ranks = wilcoxon_test(differences)
-        interval = _compute_edge_interval((values[0], n), (values[1], n), None, confidence)
+        interval = compute_edge_difference((values[0], n), (values[1], n), confidence)
         return replace(
             add_interval(comparison, interval),
             test="wilcoxon",
@@ -286,33 +288,3 @@ def _score_system(samples: Samples, metric: Metric, system: str) -> Floats:
         metric.numerator,
         metric.denominator,
     )
-
-
-def _compute_edge_interval(
-    candidate: tuple[float, float],
-    baseline: tuple[float, float],
-    discordant: Discordant | None,
-    confidence: float,
-    minimum: float = 0.0,
-) -> Interval:
-    """Computes a score interval of the difference, for use if the resamples are degenerate.
-
-    Args:
-        candidate: the candidate's value, and the number of clusters behind it.
-        baseline: value and number of clusters of the baseline.
-        discordant: the 2×2 table of both systems, for metrics that are 0 or 1 per card.
-        confidence: nominal coverage.
-        minimum: the metric's lowest possible value; the highest is 1.
-    """
-    if discordant is not None:
-        return Interval(*newcombe_paired_interval(discordant, confidence), "newcombe-paired")
-    scale = 1 - minimum
-    first, second = (
-        (share, wilson_interval(share * support, support, confidence))
-        for share, support in (
-            ((value - minimum) / scale if minimum else value, support)
-            for value, support in (candidate, baseline)
-        )
-    )
-    low, high = square_and_add(first, second)
-    return Interval(scale * low, scale * high, "newcombe")
