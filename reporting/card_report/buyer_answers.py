@@ -215,12 +215,7 @@ class BuyerAnswers:
         if pair.candidate != first:
             difference = -difference
             low, high = (None if high is None else -high), (None if low is None else -low)
-        more = f"{format_number(difference)} more {self._noun} than"
-        if difference < 0:
-            more = f"{format_number(-difference)} less {self._noun} than"
-        elif not difference:
-            more = f"the same {self._noun} as"
-        text = f"{self.names[first]} has {more} {self.names[second]}"
+        text = f"{self.names[first]} has {self._describe_size(difference)} {self.names[second]}"
         if low is not None and high is not None:
             text += f" (difference {format_number(low)} to {format_number(high)})"
         p_value = pair.p if pair.p_holm is None else pair.p_holm
@@ -231,6 +226,13 @@ class BuyerAnswers:
         if pair.better is None and p_value < ALPHA:
             return f"{text}; not sure: a paired test has {p_text}, but the interval includes 0."
         return f"{text}; {'sure' if pair.better else 'not sure'} by a paired test, {p_text}."
+
+    def _describe_size(self, difference: float) -> str:
+        """Says how much more or less it is, up to the name of the other system."""
+        if not difference:
+            return f"the same {self._noun} as"
+        words = "more" if difference > 0 else "less"
+        return f"{format_number(abs(difference))} {words} {self._noun} than"
 
     def _describe_lead_over_controls(self, name: str) -> str:
         """Compares the only system with the best control, which needs no test: it is a constant."""
@@ -244,9 +246,8 @@ class BuyerAnswers:
             return "There is nothing to compare it with."
         best = max(controls, key=lambda control: controls[control])
         difference = value.value - controls[best]
-        words = "more" if difference > 0 else "less"
         text = (
-            f"{self.names[name]} has {format_number(abs(difference))} {words} {self._noun} than "
+            f"{self.names[name]} has {self._describe_size(difference)} "
             f"{format_name(best)}, a control that ignores the question"
         )
         if value.low is None or value.high is None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from msgspec.structs import astuple
 
 from eval.abstention.comparison.report import ComparisonReport, SharedCards
 from eval.abstention.comparison.text import describe_comparison, render_markdown
@@ -207,6 +208,15 @@ def test_ratios_are_tested_by_resampling_clusters(tmp_path: Path) -> None:
     assert comparison.method == "bootstrap-bca"
     assert comparison.p is not None
     assert comparison.p >= 2 / 401 - 1e-9  # the smallest p that 400 resamples can give
+
+
+def test_the_number_of_cards_is_that_of_the_test(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r", make_rows("a", 0.9), make_rows("b", 0.6))
+    sizes = {pair.metric: (pair.n, pair.discordant) for pair in compare_file(path)}
+    for metric, n in (("accuracy", 300), ("FAR-NE", 200), ("LA", 100), ("skill@.5", 300)):
+        assert sizes[metric][0] == n
+        discordant = sizes[metric][1]
+        assert discordant is None or sum(astuple(discordant)) == n
 
 
 def test_difference_is_paired(tmp_path: Path) -> None:
@@ -527,8 +537,10 @@ def test_excluded_cards_are_reported_with_the_reason(
     assert r"c\|d has no answer to 100 \(its run is not complete\)" in out.with_suffix(
         ".md"
     ).read_text("utf-8")
-    # Every pair is compared on exactly these cards.
-    assert {comparison["n"] for comparison in report["comparisons"]} == {100}
+    # Every pair is compared on exactly these cards, by most metrics on those of some labels.
+    sizes = {comparison["metric"]: comparison["n"] for comparison in report["comparisons"]}
+    assert sizes["accuracy"] == sizes["skill@.5"] == 100
+    assert (sizes["LA"], sizes["FAR-NE"]) == (33, 67)
     last_cards = write_rows(tmp_path / "z.jsonl", make_rows("z", 0.9)[200:])
     with pytest.raises(CardSetMismatchError, match="no card was answered by every system"):
         main(runs=[file_b, last_cards], out=out)

@@ -150,6 +150,17 @@ def test_only_the_oracle_is_said_to_be_shown_the_claim(metrics):
     assert "than always-UNKNOWN, a control that ignores the question; " in found["difference"]
 
 
+def test_a_system_may_have_the_skill_of_a_control(metrics):
+    report = rank(metrics, careful=(0.0, -0.1, 0.1))
+    policy = report.policies["licensed"]
+    alone = replace(policy, systems={"careful": policy.systems["careful"]})
+    found = answer(replace(report, policies={"licensed": alone}, comparisons=()))
+    assert found["difference"].startswith(
+        "careful has the same skill as always-UNKNOWN, a control that ignores the question; not "
+        "sure, since"
+    )
+
+
 def make_groups(true_yes: float, others_yes: float) -> dict[str, GroupReport]:
     return {
         name: GroupReport(

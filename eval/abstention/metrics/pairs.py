@@ -173,11 +173,11 @@ def _compare_pair(
     if values[0] is None or values[1] is None:
         return comparison
     discordant = signed_ranks = effect_size = None
-    n_differ = 0
+    n, n_differ = samples.n_cards, 0
     if all(metric.is_proportion(system_counts) for system_counts in counts):
         scores = [_score_system(samples, metric, name) for name in pair]
         differences = scores[0] - scores[1]
-        n_differ = int(np.count_nonzero(differences))
+        n, n_differ = differences.size, int(np.count_nonzero(differences))
         effect_size = cohens_d_paired(differences)
         if any(samples.observations.count_repeats(name) > 1 for name in pair):
             signed_ranks = wilcoxon_test(differences)
@@ -196,7 +196,7 @@ def _compare_pair(
         )
     detectable_effect = minimum_detectable_effect(
         difference.standard_errors[column],
-        None if discordant is None else sum(astuple(discordant)),
+        None if discordant is None else n,
     )
     test: TestName = "none"
     p_value: float | None = None
@@ -214,6 +214,7 @@ def _compare_pair(
         test=test,
         exact=is_exact,
         p=round_optional(p_value),
+        n=n,
         n_differ=n_differ,
         discordant=discordant,
         cohens_d=round_optional(effect_size),
