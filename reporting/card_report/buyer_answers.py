@@ -28,6 +28,7 @@ from eval.blocks.text_format import (
 )
 from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import join_first, join_list
+from kg.base.proportions import wilson_interval
 from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_report.report_view import ReportView, format_count
 from reporting.card_report.usage import UsageTally, describe_cost
@@ -140,6 +141,14 @@ class BuyerAnswers:
 
     def _get_pair(self, first: str, second: str) -> CardComparison | None:
         return self._pairs.get(frozenset((first, second)))
+
+    @property
+    def example_title(self) -> str:
+        """What the example shows: a better system only where a test finds one."""
+        systems = self.view.list_competitors()[:2]
+        pair = self._get_pair(*systems) if len(systems) == 2 else None
+        is_sure = pair is not None and pair.better is not None
+        return "One card, two answers" if is_sure else "One card on which they differ"
 
     # -- which is best --------------------------------------------------------------------------
 
@@ -371,13 +380,17 @@ def _list_failures(table: Table) -> list[str]:
 
 
 def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str) -> str:
-    """Names the kind of card with the greatest share of false answers, or else other failures."""
+    """Names the kind of card that most surely fails often: by false answers, or else others.
+
+    Kinds are ranked by the lower end of Wilson's interval, since the share of a small kind may be
+    the greatest by chance.
+    """
     large = {name: kind for name, kind in kinds.items() if kind.n_cards >= _MIN_KIND_SIZE}
     if len(large) < 2:
         return ""
     for outcomes, words in _WORST_WORDS.items():
         counts = {name: _count_outcomes(kind.table, outcomes) for name, kind in large.items()}
-        worst = max(counts, key=lambda name: (counts[name][0] / counts[name][1], counts[name][1]))
+        worst = max(counts, key=lambda name: wilson_interval(*counts[name])[0])
         failed, total = counts[worst]
         if failed:
             name = shorten_text(format_name(worst.removeprefix(NEAR_MISS_PREFIX)), 40) or "unnamed"

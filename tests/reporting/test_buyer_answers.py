@@ -161,6 +161,27 @@ def test_a_system_may_have_the_skill_of_a_control(metrics):
     )
 
 
+def test_the_example_shows_who_is_better_only_if_a_test_says_so(metrics):
+    for better, title in (
+        ("careful", "One card, two answers"),
+        (None, "One card on which they differ"),
+    ):
+        pair = compare("careful", "hasty", better)
+        view = ReportView(replace(rank(metrics, **RANKED), comparisons=(pair,)))
+        assert BuyerAnswers(view, {}).example_title == title
+
+
+def test_the_worst_kind_is_not_the_one_that_is_worst_by_chance(metrics):
+    kinds = {
+        name: GroupReport(
+            n_cards=n, n_clusters=n, table={"U": {"YES": wrong, "UNKNOWN": n - wrong}}, metrics={}
+        )
+        for name, n, wrong in (("small", 10, 3), ("large", 200, 50), ("easy", 200, 2))
+    }
+    report = change_systems(rank(metrics, **RANKED), careful={"per_kind": kinds})
+    assert "most often wrong on cards of kind large (50 of 200)" in answer(report)["failures"]
+
+
 def make_groups(true_yes: float, others_yes: float) -> dict[str, GroupReport]:
     return {
         name: GroupReport(
