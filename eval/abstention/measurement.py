@@ -26,6 +26,7 @@ from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
 from eval.abstention.metrics.record import SystemReport
 from eval.abstention.metrics.report import measure
+from eval.abstention.metrics.triplets import find_triplets
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     MeasuredRuns,
@@ -169,7 +170,9 @@ def _list_headline(observations: Observations, policy: PolicyName) -> tuple[str,
     others = (*EXPLANATORY_METRICS, "accuracy")
     if policy == "published":
         return others
-    return (SKILL, ALL_THREE if (observations.triplets >= 0).any() else GEOMEAN_RECALL, *others)
+    is_headline = observations.headline_mask
+    triplets = find_triplets(observations.triplets[is_headline], observations.labels[is_headline])
+    return (SKILL, ALL_THREE if len(triplets) else GEOMEAN_RECALL, *others)
 
 
 def _list_systems(
