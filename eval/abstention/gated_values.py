@@ -62,7 +62,7 @@ def _explain_null(metric: str) -> str:
     if metric == SELF_CONSISTENCY:
         return "the run has no repeats"
     if metric == ALL_THREE:
-        return "the cards name no triplets; use geomean-recall"
+        return "the cards have no whole triplets; use geomean-recall"
     if metric == GEOMEAN_RECALL:
         return "the cards have triplets; use all-three"
     reasons = {

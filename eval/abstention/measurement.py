@@ -28,6 +28,7 @@ from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
 from eval.abstention.metrics.record import MetricsReport, SystemReport
 from eval.abstention.metrics.report import measure
+from eval.abstention.metrics.triplets import find_triplets
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     MeasuredRuns,
@@ -180,7 +181,9 @@ def _list_headline(observations: Observations, policy: PolicyName) -> tuple[str,
     others = (*EXPLANATORY_METRICS, "accuracy")
     if policy == "published":
         return others
-    return (SKILL, ALL_THREE if (observations.triplets >= 0).any() else GEOMEAN_RECALL, *others)
+    is_headline = observations.headline_mask
+    triplets = find_triplets(observations.triplets[is_headline], observations.labels[is_headline])
+    return (SKILL, ALL_THREE if len(triplets) else GEOMEAN_RECALL, *others)
 
 
 def _list_systems(
@@ -188,13 +191,12 @@ def _list_systems(
 ) -> tuple[tuple[MeasuredSystem, ...], tuple[str, ...]]:
     """Lists the systems of all files, each with the first of its files, and the controls."""
     found: dict[str, MeasuredSystem] = {}
-    for number, (source, suffix) in enumerate(
-        zip(observations.sources, observations.suffixes, strict=True)
-    ):
+    for number, source in enumerate(observations.sources):
         for name in source.systems:
-            found.setdefault(name, MeasuredSystem(name, name.removesuffix(suffix), number))
+            found.setdefault(name, MeasuredSystem(name, observations.own_names[name], number))
+    under_test = observations.systems_under_test
     return (
-        tuple(system for system in found.values() if system.own_name not in CONTROLS),
+        tuple(system for system in found.values() if system.name in under_test),
         tuple(
             system.name
             for control in CONTROLS

@@ -114,8 +114,15 @@ class BootstrapDifference:
 
     @cached_property
     def p_values(self) -> list[float | None]:
-        """The two-sided p-value of each column; ``None`` where no resample has a value."""
-        return [None if np.isnan(p) else p for p in compute_bootstrap_p(self.distribution).tolist()]
+        """The two-sided p-value of each column; ``None`` where too many resamples have no value.
+
+        Where all resamples agree there is one: the interval says whether they are enough.
+        """
+        p_values = compute_bootstrap_p(self.distribution).tolist()
+        undefined = self.distribution.often_undefined.tolist()
+        return [
+            None if is_undefined else p for p, is_undefined in zip(p_values, undefined, strict=True)
+        ]
 
 
 def compare_item_values(
@@ -219,7 +226,12 @@ def add_sign_flip_test(
 
 
 def add_bootstrap_test(
-    comparison: C, difference: BootstrapDifference, column: int = 0, *, n_items: int
+    comparison: C,
+    difference: BootstrapDifference,
+    column: int = 0,
+    *,
+    n_items: int,
+    edge_interval: Interval | None = None,
 ) -> C:
     """Adds the difference, its interval and the bootstrap test, for metrics without item values.
 
@@ -228,10 +240,11 @@ def add_bootstrap_test(
         difference: the bootstrap of the difference.
         column: the metric's column in ``difference``.
         n_items: number of items that were resampled.
+        edge_interval: the interval where the resamples are degenerate; ``None`` for none.
     """
     p_value = difference.p_values[column]
     return replace(
-        add_interval(comparison, difference.intervals[column]),
+        add_interval(comparison, difference.intervals[column] or edge_interval),
         difference=round_significant(float(difference.distribution.values[column])),
         test="none" if p_value is None else "bootstrap",
         p=round_optional(p_value),

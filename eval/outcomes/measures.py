@@ -44,6 +44,12 @@ class Measure:
     is_proportion: bool = True
 
     @property
+    def minimum(self) -> float:
+        """The lowest possible value; the highest is 1."""
+        lowest = [(top[bottom > 0] / bottom[bottom > 0]).min() for top, bottom in self.ratios]
+        return float(sum(lowest)) + self.offset
+
+    @property
     def higher_is_better(self) -> bool | None:
         """Its direction; ``None`` for the share of questions that were attempted."""
         return None if self.name == "attempted" else True

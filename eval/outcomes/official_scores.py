@@ -8,7 +8,13 @@ from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.reader import SQUAD_SCORES
 from eval.outcomes.table import OutcomeTable
 from eval.stats.bootstrap import ClusterResamples, resample_blocks
-from eval.stats.estimates import Estimate, add_interval, choose_interval, compute_ratios
+from eval.stats.estimates import (
+    Estimate,
+    add_interval,
+    choose_interval,
+    compute_edge_interval,
+    compute_ratios,
+)
 
 
 def measure_official(
@@ -39,10 +45,12 @@ def measure_official(
     for column, (name, bottom) in enumerate(zip(names, bottoms, strict=True)):
         value = float(distribution.values[column])
         if not np.isnan(value):
+            support = float(distribution.support[column])
             estimates[name] = add_interval(
                 Estimate(value=None, n=round(float(totals @ bottom)), higher_is_better=True),
                 value,
-                choose_interval(intervals, column),
+                choose_interval(intervals, column)
+                or compute_edge_interval(value, support, plan.confidence),
                 float(errors[column]),
             )
     return estimates

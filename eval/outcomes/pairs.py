@@ -19,6 +19,7 @@ from eval.outcomes.reader import OUTCOMES
 from eval.outcomes.table import OutcomeTable
 from eval.stats.bootstrap import ClusterResamples, Distribution, Floats, resample_blocks
 from eval.stats.estimates import compute_ratios
+from eval.stats.paired_tests import compute_edge_difference
 
 ACCURACY = "accuracy"
 """The measure that is compared by the exact McNemar test, where each cluster is one question."""
@@ -82,7 +83,7 @@ def compare_pairs(
             tested = _compare_accuracies(table, pairs, resamples, plan)
         else:
             tested = [
-                _compare_by_bootstrap(table, pair, measure.name, column, distributions, plan)
+                _compare_by_bootstrap(table, pair, measure, column, distributions, plan)
                 for pair in pairs
             ]
         compared += adjust_family(tested, higher_is_better=measure.higher_is_better)
@@ -92,14 +93,14 @@ def compare_pairs(
 def _compare_by_bootstrap(
     table: OutcomeTable,
     pair: SystemPair,
-    name: str,
+    measure: Measure,
     column: int,
     distributions: Mapping[str, Distribution],
     plan: ResamplingPlan,
 ) -> Comparison:
     first, second = (distributions[system] for system in pair)
     comparison = Comparison(
-        metric=name,
+        metric=measure.name,
         candidate=pair[0],
         baseline=pair[1],
         value_candidate=_to_optional(first.values[column]),
@@ -108,7 +109,18 @@ def _compare_by_bootstrap(
     if comparison.value_candidate is None or comparison.value_baseline is None:
         return comparison
     difference = BootstrapDifference(first - second, plan.confidence)
-    return add_bootstrap_test(comparison, difference, column, n_items=len(table.ids))
+    return add_bootstrap_test(
+        comparison,
+        difference,
+        column,
+        n_items=len(table.ids),
+        edge_interval=compute_edge_difference(
+            (comparison.value_candidate, float(first.support[column])),
+            (comparison.value_baseline, float(second.support[column])),
+            plan.confidence,
+            measure.minimum,
+        ),
+    )
 
 
 def _compare_accuracies(

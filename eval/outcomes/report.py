@@ -33,7 +33,13 @@ from eval.stats.bootstrap import (
     Floats,
     round_significant,
 )
-from eval.stats.estimates import Estimate, Interval, add_interval, choose_interval
+from eval.stats.estimates import (
+    Estimate,
+    Interval,
+    add_interval,
+    choose_interval,
+    compute_edge_interval,
+)
 from eval.stats.selective_prediction import compute_risk_coverage
 from kg.base.plain_text import format_count
 from kg.base.proportions import wilson_interval
@@ -142,9 +148,11 @@ def _estimate(
             continue
         if measure.is_proportion and repeats == 1 and table.has_single_questions:
             bounds = wilson_interval(float(totals @ numerator), n, plan.confidence)
-            interval: Interval | None = Interval(*bounds, "wilson")
+            interval = Interval(*bounds, "wilson")
         else:
-            interval = choose_interval(intervals, column)
+            interval = choose_interval(intervals, column) or compute_edge_interval(
+                value, float(distribution.support[column]), plan.confidence, measure.minimum
+            )
         estimates[measure.name] = add_interval(estimate, value, interval, float(errors[column]))
     return estimates
 

@@ -98,7 +98,9 @@ def _describe_results(report: OutcomesReport) -> Iterator[str]:
         for name, control in report.controls.items()
     ]
     yield f"{headline} is {join_list(values)}; it would be {join_list(controls)}."
-    tested = [pair for pair in report.comparisons if pair.metric == headline]
+    tested = [
+        pair for pair in report.comparisons if pair.metric == headline and pair.p_holm is not None
+    ]
     better = [
         f"{format_name(pair.better)} better than "
         f"{format_name(pair.baseline if pair.better == pair.candidate else pair.candidate)}"

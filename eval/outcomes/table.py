@@ -83,10 +83,20 @@ class OutcomeTable:
             )
 
     def vote(self, system: str) -> Floats:
-        """Returns the outcome of each question by majority, shape (questions, outcomes)."""
-        counts = self.counts[system]
-        voted = np.where(counts > self.repeats[system] / 2, 1.0, 0.0)
-        voted[voted.sum(axis=1) == 0, OUTCOMES.index("abstained")] = 1.0
+        """Returns the outcome of each question by majority, shape (questions, outcomes).
+
+        A question without a majority counts as abstained; as unusable if half of the answers could
+        agree had the unusable ones been usable, since a failed call is no abstention.
+        """
+        counts, half = self.counts[system], self.repeats[system] / 2
+        voted = np.where(counts > half, 1.0, 0.0)
+        is_open = voted.sum(axis=1) == 0
+        unusable = OUTCOMES.index("unusable")
+        n_unusable = counts[:, unusable]
+        n_most = np.delete(counts, unusable, axis=1).max(axis=1)
+        has_failed = (n_unusable > 0) & (n_most + n_unusable >= half)
+        voted[is_open & has_failed, unusable] = 1.0
+        voted[is_open & ~has_failed, OUTCOMES.index("abstained")] = 1.0
         return voted
 
     def describe_questions(self) -> QuestionOutcomes:

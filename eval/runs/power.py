@@ -7,9 +7,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import Measurement
 from eval.metrics.runs.pairs import choose_pairs
-from eval.stats.paired_tests import minimum_detectable_effect
+from eval.stats.paired_tests import mcnemar_minimum_effect, minimum_detectable_effect
+from eval.stats.power import compute_cards_needed
 from kg.base.errors import RecordError, SettingError
 from kg.base.plain_text import clean_text
 from kg.base.proportions import normal_quantile
@@ -58,14 +60,26 @@ class DispersionPlan:
         runs = self.measurement.runs
         factor = normal_quantile(1 - self.alpha / 2) + normal_quantile(self.power)
         found = False
-        for title, error in self._iter_standard_errors():
+        for title, error, tested_share in self._iter_standard_errors():
             found = True
             n_planned = n or runs.n_items
             detectable = factor * error * math.sqrt(runs.n_items / n_planned)
+            if tested_share:
+                n_tested = round(n_planned * tested_share)
+                floor = mcnemar_minimum_effect(n_tested, self.alpha, self.power)
+                detectable = max(detectable, floor or math.inf)
             yield f"{title}, standard error {error:.4g} on {runs.n_items:,} {runs.noun}s:"
-            yield f"  {n_planned:,} {runs.noun}s detect differences from {detectable:.3g}"
+            found_text = f"differences from {detectable:.3g}"
+            if math.isinf(detectable):
+                found_text = "no difference"
+            yield f"  {n_planned:,} {runs.noun}s detect {found_text}"
             if effect is not None:
                 needed = math.ceil(runs.n_items * (factor * error / effect) ** 2)
+                if tested_share:
+                    one_sided = compute_cards_needed(
+                        effect, effect, alpha=self.alpha, power=self.power
+                    )
+                    needed = max(needed, math.ceil(one_sided / tested_share))
                 yield f"  a difference of {effect:g} needs {needed:,} {runs.noun}s"
         if not found:
             raise RecordError(
@@ -77,16 +91,18 @@ class DispersionPlan:
             yield from self._render_half_width(half_width)
         yield f"(alpha {self.alpha:.4g}, power {self.power:g}, normal approximation)"
 
-    def _iter_standard_errors(self) -> Iterator[tuple[str, float]]:
-        """Yields the standard errors of differences, each with a title."""
+    def _iter_standard_errors(self) -> Iterator[tuple[str, float, float]]:
+        """Yields the standard errors of differences, each with a title.
+
+        The third value is the share of the items that McNemar's test is about; 0 for another test.
+        """
         runs = self.measurement.runs
         if len(runs.systems) > 1 and runs.metrics[self.metric].is_compared:
-            # The effect that a comparison states is a fixed multiple of its standard error.
-            unit = minimum_detectable_effect(1.0) or math.nan
             for pair in self.measurement.compare(choose_pairs(runs), [self.metric]):
-                if pair.minimum_detectable_effect:
+                if error := self._find_difference_error(pair):
                     title = f"{clean_text(pair.candidate)} − {clean_text(pair.baseline)}"
-                    yield f"{self.metric}, {title}", pair.minimum_detectable_effect / unit
+                    tested_share = pair.n / runs.n_items if pair.discordant else 0.0
+                    yield f"{self.metric}, {title}", error, tested_share
             return
         for name in runs.names:
             error = self._estimate_standard_error(name)
@@ -96,7 +112,23 @@ class DispersionPlan:
                 yield (
                     f"{self.metric}, two systems as variable as {clean_text(name)} and independent",
                     math.sqrt(2) * error,
+                    0.0,
                 )
+
+    def _find_difference_error(self, pair: Comparison) -> float | None:
+        """Returns the standard error of a difference; None if nothing tells it.
+
+        The effect that a comparison states is a fixed multiple of it, unless it is the smallest
+        that McNemar's test could detect. Then the error follows from the interval.
+        """
+        effect = pair.minimum_detectable_effect
+        floor = mcnemar_minimum_effect(pair.n) if pair.discordant else None
+        if effect and effect > (floor or 0.0) * (1 + 1e-9):
+            return effect / (minimum_detectable_effect(1.0) or math.nan)
+        if not effect or pair.low is None or pair.high is None:
+            return None
+        quantile = normal_quantile(0.5 + self.measurement.plan.confidence / 2)
+        return (pair.high - pair.low) / (2 * quantile)
 
     def _estimate_standard_error(self, name: str) -> float | None:
         """Returns the standard error of a system's metric; None if nothing tells it.

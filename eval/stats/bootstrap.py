@@ -263,6 +263,11 @@ class Distribution:
         return share
 
     @property
+    def often_undefined(self) -> NDArray[np.bool_]:
+        """Mask of the statistics of which more than one resample in twenty has no value."""
+        return np.asarray(self.undefined_share > _MAX_UNDEFINED_SHARE, dtype=np.bool_)
+
+    @property
     def degenerate(self) -> NDArray[np.bool_]:
         """Mask of the statistics whose resamples do not reflect the uncertainty, shape (m,).
 
@@ -272,9 +277,7 @@ class Distribution:
         last_index = np.maximum(self._n_defined - 1, 0)
         column = np.arange(self.values.size)
         is_constant = ~(self._sorted_replicates[last_index, column] > self._sorted_replicates[0])
-        return np.asarray(
-            is_constant | (self.undefined_share > _MAX_UNDEFINED_SHARE), dtype=np.bool_
-        )
+        return np.asarray(is_constant | self.often_undefined, dtype=np.bool_)
 
     def compute_standard_errors(self) -> Floats:
         """Computes the standard deviation of the replicates, shape (m,); nan for fewer than two."""

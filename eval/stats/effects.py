@@ -17,6 +17,9 @@ import numpy as np
 from eval.stats.bootstrap import Floats
 
 _MAX_EXACT_DIFFERENCES = 200
+_MAX_RANK_SUM = 10_000_000
+"""Maximum sum of the doubled ranks of an exact test, whose distribution has a value per sum. Many
+zeros make the ranks of few differences large."""
 _NORMAL = NormalDist()
 
 
@@ -45,8 +48,8 @@ def wilcoxon_test(differences: Floats) -> SignedRanks:
     most differences are zero.
 
     With up to 200 non-zero differences, the distribution of the rank sum is exact, ties included:
-    given the ranks, all signs are equally likely. With more, it is normal with the variance of
-    these ranks.
+    given the ranks, all signs are equally likely. With more, or where the ranks are so large that
+    the distribution would need much memory, it is normal with the variance of these ranks.
 
     Sizes that differ by less than 1e-12 of the largest count as equal. Means over repeats have
     rounding errors (1 - 1/3 is not 2/3), which must neither break a tie nor turn a zero into a
@@ -70,7 +73,7 @@ def wilcoxon_test(differences: Floats) -> SignedRanks:
     n_zero = int((sizes == 0).sum())
     if not ranks.size:
         return SignedRanks(0.0, 1.0, is_exact=True, n_zero=n_zero)
-    if ranks.size <= _MAX_EXACT_DIFFERENCES:
+    if ranks.size <= _MAX_EXACT_DIFFERENCES and int(ranks.sum()) <= _MAX_RANK_SUM:
         # Index = sum of the doubled ranks of positive differences. Each rank is added to the sum
         # with probability 1/2.
         probabilities = np.ones(1)

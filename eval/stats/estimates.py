@@ -85,16 +85,21 @@ def choose_interval(intervals: BootstrapIntervals, column: int) -> Interval | No
     return Interval(low, high, "bootstrap-bca")
 
 
-def compute_edge_interval(value: float, support: float, confidence: float) -> Interval:
+def compute_edge_interval(
+    value: float, support: float, confidence: float, minimum: float = 0.0
+) -> Interval:
     """Computes Wilson's interval over the contributing samples, for degenerate resamples.
 
     Args:
-        value: value of the statistic, in [0, 1] except for rounding errors.
+        value: value of the statistic, from ``minimum`` to 1 except for rounding errors.
         support: number of samples that contribute.
         confidence: nominal coverage of the interval.
+        minimum: the lowest possible value.
     """
-    low, high = wilson_interval(min(max(value, 0.0), 1.0) * support, support, confidence)
-    return Interval(low, high, "wilson-edge")
+    scale = 1 - minimum
+    share = min(max((value - minimum) / scale, 0.0), 1.0)
+    low, high = wilson_interval(share * support, support, confidence)
+    return Interval(minimum + scale * low, minimum + scale * high, "wilson-edge")
 
 
 def add_interval(

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from eval.stats.bootstrap import Distribution, Floats
-from eval.stats.estimates import Interval
+from eval.stats.estimates import Interval, compute_edge_interval
 from kg.base.proportions import normal_quantile, wilson_interval
 
 ALPHA = 0.05
@@ -165,6 +165,29 @@ def compute_newcombe_interval(
         for values in (candidate, baseline)
     ]
     return Interval(*square_and_add(values_and_intervals[0], values_and_intervals[1]), "newcombe")
+
+
+def compute_edge_difference(
+    candidate: tuple[float, float],
+    baseline: tuple[float, float],
+    confidence: float,
+    minimum: float = 0.0,
+) -> Interval:
+    """Computes Newcombe's interval of the difference of two statistics, for degenerate resamples.
+
+    It is the one for independent values, which is too wide.
+
+    Args:
+        candidate: the candidate's value, and the number of samples that contribute to it.
+        baseline: value and number of samples of the baseline.
+        confidence: nominal coverage.
+        minimum: the lowest possible value of the statistic; the highest is 1.
+    """
+    sides = [
+        (value, compute_edge_interval(value, support, confidence, minimum)[:2])
+        for value, support in (candidate, baseline)
+    ]
+    return Interval(*square_and_add(sides[0], sides[1]), "newcombe")
 
 
 def compute_bootstrap_p(difference: Distribution) -> Floats:

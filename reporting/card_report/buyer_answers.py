@@ -26,7 +26,9 @@ from eval.blocks.text_format import (
     shorten_text,
     to_chart_estimate,
 )
+from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import join_first, join_list
+from kg.base.proportions import wilson_interval
 from kg.claims import GOLD_OF_LABEL, LABELS
 from reporting.card_report.report_view import ReportView, format_count
 from reporting.card_report.usage import UsageTally, describe_cost
@@ -140,6 +142,14 @@ class BuyerAnswers:
     def _get_pair(self, first: str, second: str) -> CardComparison | None:
         return self._pairs.get(frozenset((first, second)))
 
+    @property
+    def example_title(self) -> str:
+        """What the example shows: a better system only where a test finds one."""
+        systems = self.view.list_competitors()[:2]
+        pair = self._get_pair(*systems) if len(systems) == 2 else None
+        is_sure = pair is not None and pair.better is not None
+        return "One card, two answers" if is_sure else "One card on which they differ"
+
     # -- which is best --------------------------------------------------------------------------
 
     def _list_leaders(self) -> list[str]:
@@ -214,12 +224,7 @@ class BuyerAnswers:
         if pair.candidate != first:
             difference = -difference
             low, high = (None if high is None else -high), (None if low is None else -low)
-        more = f"{format_number(difference)} more {self._noun} than"
-        if difference < 0:
-            more = f"{format_number(-difference)} less {self._noun} than"
-        elif not difference:
-            more = f"the same {self._noun} as"
-        text = f"{self.names[first]} has {more} {self.names[second]}"
+        text = f"{self.names[first]} has {self._describe_size(difference)} {self.names[second]}"
         if low is not None and high is not None:
             text += f" (difference {format_number(low)} to {format_number(high)})"
         p_value = pair.p if pair.p_holm is None else pair.p_holm
@@ -227,7 +232,16 @@ class BuyerAnswers:
             return f"{text}; not sure, since no test is possible on these cards."
         p_text = format_p_value(p_value)
         p_text = f"p < {p_text[1:]}" if p_text.startswith("<") else f"p = {p_text}"
+        if pair.better is None and p_value < ALPHA:
+            return f"{text}; not sure: a paired test has {p_text}, but the interval includes 0."
         return f"{text}; {'sure' if pair.better else 'not sure'} by a paired test, {p_text}."
+
+    def _describe_size(self, difference: float) -> str:
+        """Says how much more or less it is, up to the name of the other system."""
+        if not difference:
+            return f"the same {self._noun} as"
+        words = "more" if difference > 0 else "less"
+        return f"{format_number(abs(difference))} {words} {self._noun} than"
 
     def _describe_lead_over_controls(self, name: str) -> str:
         """Compares the only system with the best control, which needs no test: it is a constant."""
@@ -241,9 +255,8 @@ class BuyerAnswers:
             return "There is nothing to compare it with."
         best = max(controls, key=lambda control: controls[control])
         difference = value.value - controls[best]
-        words = "more" if difference > 0 else "less"
         text = (
-            f"{self.names[name]} has {format_number(abs(difference))} {words} {self._noun} than "
+            f"{self.names[name]} has {self._describe_size(difference)} "
             f"{format_name(best)}, a control that ignores the question"
         )
         if value.low is None or value.high is None:
@@ -367,13 +380,17 @@ def _list_failures(table: Table) -> list[str]:
 
 
 def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str) -> str:
-    """Names the kind of card with the greatest share of false answers, or else other failures."""
+    """Names the kind of card that most surely fails often: by false answers, or else others.
+
+    Kinds are ranked by the lower end of Wilson's interval, since the share of a small kind may be
+    the greatest by chance.
+    """
     large = {name: kind for name, kind in kinds.items() if kind.n_cards >= _MIN_KIND_SIZE}
     if len(large) < 2:
         return ""
     for outcomes, words in _WORST_WORDS.items():
         counts = {name: _count_outcomes(kind.table, outcomes) for name, kind in large.items()}
-        worst = max(counts, key=lambda name: (counts[name][0] / counts[name][1], counts[name][1]))
+        worst = max(counts, key=lambda name: wilson_interval(*counts[name])[0])
         failed, total = counts[worst]
         if failed:
             name = shorten_text(format_name(worst.removeprefix(NEAR_MISS_PREFIX)), 40) or "unnamed"

@@ -121,6 +121,7 @@ def render_report(
             for texts in (summary.verdict, [*summary.details, *list_caveats(inputs.metrics)])
         ],
         "example": choose_example(rows, view.list_competitors()),
+        "example_title": answers.example_title,
         "stats": _build_stats(inputs, view),
         "sections": sections,
         "confidence": f"{inputs.metrics.confidence * 100:g}",

@@ -199,6 +199,7 @@ def main(
             systems=list(observations.preds),
             oracles=observations.oracles,
             plan=ResamplingPlan(resamples, seed, confidence),
+            controls=set(observations.preds) - set(observations.systems_under_test),
             suffixes=observations.suffixes,
             selectors=difficulty_system or (),
             cards=cards or (),

@@ -72,6 +72,19 @@ def test_controls_are_no_systems_whatever_their_file(tmp_path: Path) -> None:
     assert {check.system for check in check_runs(request)[0]} == {"s@one", "s@two"}
 
 
+def test_all_three_is_compared_only_if_a_triplet_is_whole(tmp_path: Path) -> None:
+    path = write_results(tmp_path / "one.jsonl", "s")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    headlines = []
+    for n_named in (2, 3):  # the E and C cards of a triplet, then also its U card
+        named = [row | ({"triplet": "t"} if n < n_named else {}) for n, row in enumerate(rows)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in named), "utf-8")
+        headlines.append(measure_cards([path], PLAN).runs.headline)
+    assert "geomean-recall" in headlines[0]
+    assert "all-three" not in headlines[0]
+    assert "all-three" in headlines[1]
+
+
 def test_baseline_may_be_spread_over_files(tmp_path: Path) -> None:
     run = write_results(tmp_path / "now.jsonl", "s", "new (baseline)", slips=0)
     halves = [

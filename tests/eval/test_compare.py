@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from msgspec.structs import astuple
 
 from eval.abstention.comparison.report import ComparisonReport, SharedCards
 from eval.abstention.comparison.text import describe_comparison, render_markdown
@@ -209,6 +210,15 @@ def test_ratios_are_tested_by_resampling_clusters(tmp_path: Path) -> None:
     assert comparison.p >= 2 / 401 - 1e-9  # the smallest p that 400 resamples can give
 
 
+def test_the_number_of_cards_is_that_of_the_test(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "r", make_rows("a", 0.9), make_rows("b", 0.6))
+    sizes = {pair.metric: (pair.n, pair.discordant) for pair in compare_file(path)}
+    for metric, n in (("accuracy", 300), ("FAR-NE", 200), ("LA", 100), ("skill@.5", 300)):
+        assert sizes[metric][0] == n
+        discordant = sizes[metric][1]
+        assert discordant is None or sum(astuple(discordant)) == n
+
+
 def test_difference_is_paired(tmp_path: Path) -> None:
     # The systems are right on nearly the same cards. Their intervals overlap widely, but the
     # paired difference is significant, because the shared variation cancels.
@@ -276,6 +286,34 @@ def test_extreme_ratios_name_no_winner(tmp_path: Path) -> None:
     assert comparison.method == "newcombe"
     assert comparison.low is not None
     assert comparison.low < 0.2
+
+
+def test_a_perfect_system_is_better_where_all_resamples_agree(tmp_path: Path) -> None:
+    perfect = make_rows("perfect", 1.0)
+    silent = [{**row, "system": "silent", "pred": "UNKNOWN"} for row in perfect]
+    never_no = [
+        {**row, "system": "never-no", "pred": "UNKNOWN" if row["label"] == "C" else row["pred"]}
+        for row in perfect
+    ]
+    path = write_rows(tmp_path / "r", perfect, silent, never_no)
+    comparisons = compare_file(path, baseline="perfect")
+    for other, difference in (("silent", -1.0), ("never-no", -0.5)):
+        comparison = find_comparison(comparisons, "skill@.5", other, "perfect")
+        assert comparison.difference == pytest.approx(difference)
+        assert (comparison.test, comparison.method) == ("cluster-bootstrap", "newcombe")
+        assert comparison.p == pytest.approx(2 / 401)
+        assert comparison.better == "perfect"
+    # Two clusters are too few: the interval includes 0.
+    few = make_rows("perfect", 1.0, 6, 3)
+    silent = [{**row, "system": "silent", "pred": "UNKNOWN"} for row in few]
+    comparison = find_comparison(
+        compare_file(write_rows(tmp_path / "few", few, silent)), "skill@.5", "perfect", "silent"
+    )
+    assert comparison.p == pytest.approx(2 / 401)
+    assert comparison.low is not None
+    assert comparison.low < 0
+    assert comparison.better is None
+    assert "but the interval includes 0" in describe_comparison(comparison)
 
 
 def test_coverage_difference_has_no_better_side(tmp_path: Path) -> None:
@@ -386,6 +424,28 @@ def test_two_runs_of_one_system_are_compared_by_file(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["systems"] == ["s@old", "s@new"]
 
 
+def test_controls_of_two_runs_are_not_compared(tmp_path: Path) -> None:
+    runs = []
+    for name, accuracy in (("monday", 0.9), ("tuesday", 0.8)):
+        rows = make_rows(name, accuracy)
+        controls = [
+            {**row, "system": f"always-{pred}", "pred": pred}
+            for pred in GOLD.values()
+            for row in rows
+        ]
+        system = [{**row, "system": "s"} for row in rows]
+        runs.append(write_rows(tmp_path / f"{name}.jsonl", system, controls))
+    main(runs=runs, out=tmp_path / "c.json", resamples=100)
+    record = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    assert "always-YES@monday" in record["systems"]
+    pairs = {(pair["candidate"], pair["baseline"]) for pair in record["comparisons"]}
+    assert pairs == {("s@monday", "s@tuesday")}
+    main(runs=runs, out=tmp_path / "c.json", resamples=100, baseline="always-UNKNOWN@monday")
+    record = json.loads((tmp_path / "c.json").read_text("utf-8"))
+    pairs = {(pair["candidate"], pair["baseline"]) for pair in record["comparisons"]}
+    assert pairs == {(f"s@{run}", "always-UNKNOWN@monday") for run in ("monday", "tuesday")}
+
+
 def test_incomparable_inputs_are_refused(tmp_path: Path) -> None:
     file_a, file_b = (
         write_rows(tmp_path / "a", make_rows("a", 0.9)),
@@ -480,8 +540,10 @@ def test_excluded_cards_are_reported_with_the_reason(
     assert r"c\|d has no answer to 100 \(its run is not complete\)" in out.with_suffix(
         ".md"
     ).read_text("utf-8")
-    # Every pair is compared on exactly these cards.
-    assert {comparison["n"] for comparison in report["comparisons"]} == {100}
+    # Every pair is compared on exactly these cards, by most metrics on those of some labels.
+    sizes = {comparison["metric"]: comparison["n"] for comparison in report["comparisons"]}
+    assert sizes["accuracy"] == sizes["skill@.5"] == 100
+    assert (sizes["LA"], sizes["FAR-NE"]) == (33, 67)
     last_cards = write_rows(tmp_path / "z.jsonl", make_rows("z", 0.9)[200:])
     with pytest.raises(CardSetMismatchError, match="no card was answered by every system"):
         main(runs=[file_b, last_cards], out=out)

@@ -29,9 +29,11 @@ from eval.abstention.degradation.degraded_graph import (
 )
 from eval.abstention.degradation.degraded_system import show_degraded_cards
 from eval.abstention.degradation.run import parse_levels
+from eval.abstention.degradation.section import describe_degradation
 from eval.abstention.result import Answer, read_results
 from eval.abstention.systems.kg_oracle import KgOracle
 from eval.metrics.comparison import Comparison
+from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import adjust_holm
 from kg.base.errors import SettingError
 from kg.fact_predicates import find_fact_predicates
@@ -242,11 +244,15 @@ def test_the_report_has_the_curves_of_its_cards_only(
     assert "When the evidence gets worse" in (tmp_path / "alone.html").read_text("utf-8")
 
 
-def make_point(share: float, difference: float | None) -> DegradationPoint:
-    pair = Comparison(metric=SKILL, candidate="a", baseline="b", difference=difference)
+def make_point(
+    share: float, difference: float | None, better: str | None = None
+) -> DegradationPoint:
+    pair = Comparison(
+        metric=SKILL, candidate="a", baseline="b", difference=difference, better=better
+    )
     return DegradationPoint(
         dropped=share, replaced=0, n_dropped=0, n_replaced=0, graph="", graph_sha256="",
-        estimates={}, comparisons=(pair,),
+        estimates={name: {SKILL: Estimate(value=0.5)} for name in "ab"}, comparisons=(pair,),
     )  # fmt: skip
 
 
@@ -260,6 +266,36 @@ def test_crossings_are_changes_of_sign(differences: list[float | None]):
         if first * second < 0
     ]
     assert [(found.low, found.high) for found in find_crossings(points)] == expected
+
+
+@pytest.mark.parametrize(
+    ("tested", "sentence"),
+    [
+        # The line of a is first above, then below that of b.
+        ("aa..bb", "a is better at 0 % and 10 %, b at 40 % and 50 % (paired tests)."),
+        ("..a.bb", "a is better at 20 %, b at 40 % and 50 % (paired tests)."),
+        (
+            "aaa...",
+            "The lines of a and b cross between 20 % and 30 %, which the tests cannot show.",
+        ),
+        (
+            ".....b",
+            "The lines of a and b cross between 20 % and 30 %, which the tests cannot show.",
+        ),
+    ],
+)
+def test_a_crossing_names_the_levels_at_which_tests_find_a_better_system(
+    tested: str, sentence: str
+):
+    points = tuple(
+        make_point(n / 10, 0.2 if n < 3 else -0.2, None if letter == "." else letter)
+        for n, letter in enumerate(tested)
+    )
+    degradation = Degradation(
+        version="0", cards="", n_cards=1, n_facts=1, systems=("a", "b"), seed=1, resamples=1,
+        confidence=0.95, points=points,
+    )  # fmt: skip
+    assert list(describe_degradation(degradation))[1:] == [sentence]
 
 
 def test_levels_start_with_the_whole_graph():

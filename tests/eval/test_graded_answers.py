@@ -25,6 +25,7 @@ from eval.outcomes import command
 from eval.outcomes.measures import PENALTIES, list_measures
 from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers, parse_pairs
 from eval.outcomes.report import measure_outcomes
+from eval.outcomes.table import OutcomeTable
 from kg.base.errors import SettingError
 
 PLAN = ResamplingPlan(200, 1, 0.95)
@@ -130,6 +131,75 @@ def test_missing_answers_count_and_are_noted():
     assert report.systems["half"].missing == 5
     assert report.systems["half"].measures["accuracy"].value == 0.5
     assert any("half lacks 5 answers" in note for note in report.notes)
+
+
+def test_where_resamples_say_nothing_intervals_are_those_of_the_questions():
+    known = "y" * 30 + "n" * 20
+    perfect, silent = "r" * 30 + "a" * 20, "a" * 50
+    systems = {"perfect": perfect, "silent": silent}
+    report = measure([a for name in systems for a in make_answers(name, systems[name], known)])
+    for name, penalty in (("skill@0", 0), ("skill@.5", 1), ("skill@.9", 9)):
+        found = report.systems["perfect"].measures[name]
+        # The lowest skill is -1 - 2 * penalty; the smaller group has 20 questions.
+        low = stats.binomtest(20, 20).proportion_ci(method="wilson").low
+        scale = 2 + 2 * penalty
+        assert (found.low, found.high) == pytest.approx((1 - scale * (1 - low), 1))
+        assert found.method == "wilson-edge"
+    assert report.systems["perfect"].measures["skill@.5"].low > 0
+    (pair,) = [c for c in report.comparisons if c.metric == "skill@.5"]
+    assert pair.difference == pytest.approx(1)
+    assert 0 < pair.low < 1 <= pair.high
+    assert pair.method == "newcombe"
+    assert pair.better == "perfect"
+
+    # With one unanswerable question, a third of the resamples has no skill: there is no test.
+    known, perfect, silent = "y" * 30 + "n", "r" * 30 + "a", "a" * 31
+    systems = {"perfect": perfect, "silent": silent}
+    report = measure([a for name in systems for a in make_answers(name, systems[name], known)])
+    found = report.systems["perfect"].measures["skill@.5"]
+    assert found.low < 0 < found.high == 1
+    (pair,) = [c for c in report.comparisons if c.metric == "skill@.5"]
+    assert (pair.p, pair.p_holm, pair.better, pair.test) == (None, None, None, "none")
+    assert pair.low < 0 < pair.high
+    lines = list(command.render_report(report))
+    assert "skill@.5: perfect − silent cannot be tested" in lines
+
+
+def test_a_perfect_system_passes_its_gate(tmp_path: Path):
+    rows = [
+        {"id": str(n), "outcome": "right" if n < 30 else "abstained", "answerable": n < 30}
+        for n in range(50)
+    ]
+    record = tmp_path / "outcomes.json"
+    done = run_outcomes(write_rows(tmp_path / "a.jsonl", rows), "--out", record)
+    assert done.code == 0, done.err
+    done = run_epoche("gate", record, "--metric", "skill@.5.low>=0")
+    assert done.code == 0, done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ("wu", "unusable"),
+        ("rrwwu", "unusable"),
+        ("uurw", "unusable"),
+        ("rwau", "unusable"),
+        ("rwaauw", "unusable"),
+        ("rrwwaaau", "unusable"),
+        ("rrrwwwaaau", "abstained"),
+        ("rw", "abstained"),
+        ("rwa", "abstained"),
+        ("uuuw", "unusable"),
+        ("rrru", "right"),
+    ],
+)
+def test_a_failed_call_is_no_abstention_by_vote(answers: str, outcome: str):
+    names = {name[0]: name for name in OUTCOMES}
+    graded = [
+        Answer("s", "q", names[letter], False, repeat) for repeat, letter in enumerate(answers)
+    ]
+    voted = OutcomeTable(GradedAnswers(graded)).vote("s")
+    assert voted.tolist() == [[float(name == outcome) for name in OUTCOMES]]
 
 
 def test_a_vote_needs_more_than_half_of_the_answers():

@@ -160,6 +160,7 @@ def test_metrics_count_them_and_leave_them_out(folder: Path, tmp_path: Path) -> 
     )
     left = read_metrics(tmp_path / "m.json")
     assert f"--without-mined left out {len(mined)} C cards" in done.out
+    assert "all-three leaves out these triplets" in done.out
     assert (left.n_mined, left.n_mined_left_out) == (0, len(mined))
     # The E and U cards of the same triplets are kept.
     assert left.label_counts == whole.label_counts | {"C": 6}

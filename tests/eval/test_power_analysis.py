@@ -11,6 +11,7 @@ from stage_calls import run_epoche
 from typer.testing import CliRunner
 
 from epoche.cli import app
+from eval.stats.paired_tests import mcnemar_minimum_effect
 from eval.stats.power import compute_cards_needed, mcnemar_power
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
@@ -114,6 +115,33 @@ def test_results_of_cards_tell_the_dispersion(results: Path, tmp_path: Path) -> 
     assert own == pytest.approx(accuracy["minimum_detectable_effect"], rel=0.01)
     folder = run_analysis(str(results), "--effect", ".1")
     assert f"needs {needed} cards" in folder
+
+
+def test_the_least_that_mcnemar_detects_is_not_taken_for_dispersion(tmp_path: Path) -> None:
+    golds = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
+    rows = [
+        {"id": f"{n:03}", "system": system, "gold": golds[label], "label": label, "pred": pred}
+        for system, n_wrong in (("a", 0), ("b", 4))
+        for n in range(300)
+        for label in ("ECU"[n % 3],)
+        for pred in ("INVALID" if n < n_wrong else golds[label],)
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    floor = mcnemar_minimum_effect(300)
+    printed = run_analysis(str(path), "--effect", ".02")
+    error = float(re.findall(r"standard error ([\d.]+) on 300 cards", printed)[0])
+    # Four of 300 cards differ.
+    assert error == pytest.approx((4 / 300 - (4 / 300) ** 2) ** 0.5 / 300**0.5, rel=0.25)
+    assert 2.8 * error < floor
+    assert f"300 cards detect differences from {floor:.3g}" in printed
+    needed = compute_cards_needed(0.02, 0.02)
+    assert f"a difference of 0.02 needs {needed:,} cards" in printed
+    # Of LA, McNemar's test is about the 100 E cards; of these two differ.
+    printed = run_analysis(str(path), "--metric", "LA", "--n", "600")
+    floor = mcnemar_minimum_effect(200)
+    assert f"600 cards detect differences from {floor:.3g}" in printed
+    assert "12 cards detect no difference" in run_analysis(str(path), "--metric", "LA", "--n", "12")
 
 
 def test_one_system_on_cards_is_planned_from_its_interval(results: Path) -> None:

@@ -96,6 +96,15 @@ def test_systems_that_no_test_tells_from_the_best_are_named_with_it(metrics):
     )
 
 
+def test_a_small_p_whose_interval_includes_zero_is_not_sure(metrics):
+    pair = compare("careful", "hasty", None, low=-0.1, p=0.001, p_holm=0.001)
+    found = answer(replace(rank(metrics, **RANKED), comparisons=(pair,)))
+    assert found["difference"] == (
+        "careful has 0.200 more skill than hasty (difference −0.100 to 0.300); not sure: a paired "
+        "test has p = 0.001, but the interval includes 0."
+    )
+
+
 def test_without_a_test_no_difference_is_sure(metrics):
     pair = compare(
         "careful", "hasty", None, difference=0.0, low=-0.1, high=0.1, p=None, p_holm=None
@@ -139,6 +148,38 @@ def test_only_the_oracle_is_said_to_be_shown_the_claim(metrics):
     assert found["best"].endswith("kg is an oracle: it is shown the claim itself.")
     assert found["difference"].startswith("kg has ")
     assert "than always-UNKNOWN, a control that ignores the question; " in found["difference"]
+
+
+def test_a_system_may_have_the_skill_of_a_control(metrics):
+    report = rank(metrics, careful=(0.0, -0.1, 0.1))
+    policy = report.policies["licensed"]
+    alone = replace(policy, systems={"careful": policy.systems["careful"]})
+    found = answer(replace(report, policies={"licensed": alone}, comparisons=()))
+    assert found["difference"].startswith(
+        "careful has the same skill as always-UNKNOWN, a control that ignores the question; not "
+        "sure, since"
+    )
+
+
+def test_the_example_shows_who_is_better_only_if_a_test_says_so(metrics):
+    for better, title in (
+        ("careful", "One card, two answers"),
+        (None, "One card on which they differ"),
+    ):
+        pair = compare("careful", "hasty", better)
+        view = ReportView(replace(rank(metrics, **RANKED), comparisons=(pair,)))
+        assert BuyerAnswers(view, {}).example_title == title
+
+
+def test_the_worst_kind_is_not_the_one_that_is_worst_by_chance(metrics):
+    kinds = {
+        name: GroupReport(
+            n_cards=n, n_clusters=n, table={"U": {"YES": wrong, "UNKNOWN": n - wrong}}, metrics={}
+        )
+        for name, n, wrong in (("small", 10, 3), ("large", 200, 50), ("easy", 200, 2))
+    }
+    report = change_systems(rank(metrics, **RANKED), careful={"per_kind": kinds})
+    assert "most often wrong on cards of kind large (50 of 200)" in answer(report)["failures"]
 
 
 def make_groups(true_yes: float, others_yes: float) -> dict[str, GroupReport]:

@@ -70,7 +70,7 @@ class CardAnswers:
 def select_judging_systems(
     systems: Sequence[str],
     oracles: Collection[str],
-    suffixes: Collection[str] = (),
+    controls: Collection[str] = CONTROLS,
     selectors: Sequence[str] = (),
 ) -> list[str]:
     """Selects the systems whose failures say how hard a card is.
@@ -81,7 +81,7 @@ def select_judging_systems(
     Args:
         systems: names of all systems.
         oracles: names of the declared oracles.
-        suffixes: what was appended to names of systems, to tell runs apart.
+        controls: names of the controls.
         selectors: names or patterns that select other systems, as in conditions of a gate.
 
     Raises:
@@ -103,15 +103,8 @@ def select_judging_systems(
     return [
         name
         for name in systems
-        if name not in oracles
-        and _strip_suffix(name, suffixes) not in CONTROLS
-        and not name.startswith(RAW_CLOSED_BOOK)
+        if name not in oracles and name not in controls and not name.startswith(RAW_CLOSED_BOOK)
     ]
-
-
-def _strip_suffix(name: str, suffixes: Collection[str]) -> str:
-    suffix = next((s for s in suffixes if s and name.endswith(s)), "")
-    return name.removesuffix(suffix)
 
 
 def read_card_answers(

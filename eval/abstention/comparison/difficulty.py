@@ -23,7 +23,7 @@ from eval.abstention.comparison.card_answers import (
     read_card_answers,
     select_judging_systems,
 )
-from eval.abstention.metrics.outcomes import ERROR, as_number
+from eval.abstention.metrics.outcomes import CONTROLS, ERROR, as_number
 from eval.abstention.metrics.triplets import find_triplets, score_triplets
 from eval.metrics.measurement import ResamplingPlan
 from eval.metrics.metric_value import Number
@@ -130,6 +130,7 @@ def measure_difficulty(
     systems: Sequence[str],
     oracles: Collection[str],
     plan: ResamplingPlan,
+    controls: Collection[str] = CONTROLS,
     suffixes: Sequence[str] = (),
     selectors: Sequence[str] = (),
     cards: Sequence[Path] = (),
@@ -143,6 +144,7 @@ def measure_difficulty(
         systems: names of all systems, as for ``select_judging_systems``.
         oracles: as there.
         plan: how clusters of cards are resampled.
+        controls: as there.
         suffixes: for each file, what is appended to the names of its systems.
         selectors: as for ``select_judging_systems``.
         cards: as for ``read_card_answers``.
@@ -157,7 +159,7 @@ def measure_difficulty(
             it is required.
         EpocheError: as ``read_card_answers``.
     """
-    chosen = select_judging_systems(systems, oracles, suffixes, selectors)
+    chosen = select_judging_systems(systems, oracles, controls, selectors)
     if len(chosen) < MIN_SYSTEMS:
         if is_required:
             raise SystemNotFoundError(

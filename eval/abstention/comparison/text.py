@@ -47,10 +47,13 @@ def describe_comparison(comparison: CardComparison, alpha: float = ALPHA) -> str
     if comparison.p_holm is not None and comparison.p_holm < alpha:
         if comparison.low > 0 or comparison.high < 0:
             return f"{comparison.metric}: they differ; {result_text}. Neither direction is better."
-        return (
-            f"{comparison.metric}: no significant difference; {result_text}. The test that assumes "
-            "independent cards finds a difference, the bootstrap of whole clusters does not."
-        )
+        reason = "The test finds a difference, but the interval includes 0."
+        if comparison.test != "cluster-bootstrap":
+            reason = (
+                "The test that assumes independent cards finds a difference, the bootstrap of "
+                "whole clusters does not."
+            )
+        return f"{comparison.metric}: no significant difference; {result_text}. {reason}"
     text = f"{comparison.metric}: no significant difference; {result_text}."
     if comparison.minimum_detectable_effect is not None:
         effect = f"{comparison.minimum_detectable_effect:.3f}"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from eval.abstention.degradation.curves import (
     DATA_NAME,
-    Crossing,
     Degradation,
     DegradationPoint,
     find_crossings,
@@ -102,7 +101,7 @@ def build_degradation_section(folder: Path, id_: str = "degradation") -> Section
 
 
 def describe_degradation(degradation: Degradation) -> Iterator[str]:
-    """Yields a sentence per curve: the skill at both ends, and where systems change places."""
+    """Yields a sentence per curve: the skill at both ends, and whose lines cross."""
     for kind, words in _KINDS.items():
         points = degradation.select_curve(kind)
         if len(points) < 2:
@@ -112,11 +111,10 @@ def describe_degradation(degradation: Degradation) -> Iterator[str]:
             [_describe_change(points[0], points[-1], system) for system in degradation.systems]
         )
         yield f"With {share} of the facts {words}, {SKILL} goes {changes}."
-        crossings = list(find_crossings(points))
-        for crossing in crossings:
-            yield _describe_crossing(crossing, points)
+        crossings = list(_describe_crossings(points, kind))
+        yield from crossings
         if not crossings and len(degradation.systems) > 1:
-            yield f"No two systems change places with up to {share} of the facts {words}."
+            yield f"The lines of no two systems cross with up to {share} of the facts {words}."
 
 
 def _describe_change(first: DegradationPoint, last: DegradationPoint, system: str) -> str:
@@ -125,21 +123,32 @@ def _describe_change(first: DegradationPoint, last: DegradationPoint, system: st
     return f"from {before.text} to {after.text}{interval} for {format_name(system)}"
 
 
-def _describe_crossing(crossing: Crossing, points: Sequence[DegradationPoint]) -> str:
-    ends = [
-        next(
-            pair
-            for pair in point.comparisons
-            if (pair.candidate, pair.baseline) == (crossing.candidate, crossing.baseline)
+def _describe_crossings(points: Sequence[DegradationPoint], kind: str) -> Iterator[str]:
+    """Yields for each two systems whose lines cross at which shares the tests find one better."""
+    crossings = list(find_crossings(points))
+    for names in dict.fromkeys((found.candidate, found.baseline) for found in crossings):
+        levels: dict[str, list[str]] = {}
+        for point in points:
+            for pair in point.comparisons:
+                if (pair.candidate, pair.baseline) == names and pair.better is not None:
+                    share = format_percent(getattr(point, kind))
+                    levels.setdefault(pair.better, []).append(share)
+        if len(levels) > 1:
+            (first, second), (at_first, at_second) = levels, map(join_list, levels.values())
+            yield (
+                f"{format_name(first)} is better at {at_first}, {format_name(second)} at "
+                f"{at_second} (paired tests)."
+            )
+            continue
+        places = [
+            f"between {format_percent(found.low)} and {format_percent(found.high)}"
+            for found in crossings
+            if (found.candidate, found.baseline) == names
+        ]
+        yield (
+            f"The lines of {join_list(list(map(format_name, names)))} cross {join_list(places)}, "
+            "which the tests cannot show."
         )
-        for point in (points[0], points[-1])
-    ]
-    is_shown = all(end.better for end in ends) and ends[0].better != ends[1].better
-    verdict = "both ends are significant" if is_shown else "not significant at both ends"
-    return (
-        f"{format_name(crossing.candidate)} and {format_name(crossing.baseline)} change places "
-        f"between {format_percent(crossing.low)} and {format_percent(crossing.high)} ({verdict})."
-    )
 
 
 def _build_part(degradation: Degradation, kind: str) -> Part:

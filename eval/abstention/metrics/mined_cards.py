@@ -38,7 +38,7 @@ def describe_mined_cards(observations: Observations) -> list[str]:
         sentences.append(
             f"--without-mined left out {format_count(observations.n_mined_left_out, 'C card')} for "
             "resting only on rules found in the data; the E and U cards of the same triplets are "
-            "kept."
+            "kept, but all-three leaves out these triplets."
         )
     return sentences
 
@@ -46,7 +46,7 @@ def describe_mined_cards(observations: Observations) -> list[str]:
 def leave_out_mined_cards(observations: Observations) -> Observations:
     """Leaves out the C cards whose proof rests on nothing but rules found in the data.
 
-    The E and U cards of the same triplets are kept: every metric is defined on single cards.
+    The E and U cards of the same triplets are kept; they enter all metrics but all-three.
 
     Raises:
         SettingError: no card remains.

@@ -67,6 +67,7 @@ class Observations:
         oracles: systems whose manifests declare them as oracles, which see more than the card.
         sources: the files read.
         suffixes: for each of these, what was appended to the names of its systems.
+        own_names: by system, its name in its file, without the suffix.
         notes: facts that a reader of the metrics must know.
         unanswered: by system, the mask over all cards that were read of those that it did not
             answer and another did; they are left out. Systems that answered all cards are absent.
@@ -96,6 +97,7 @@ class Observations:
     n_left_out: int = 0
     confidences: Mapping[str, Floats] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
+    own_names: Mapping[str, str] = field(default_factory=dict)
     n_mined_left_out: int | None = None
     row_order: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     warnings: tuple[str, ...] = ()
@@ -114,7 +116,7 @@ class Observations:
     @property
     def systems_under_test(self) -> tuple[str, ...]:
         """The systems that were read, except controls."""
-        return tuple(name for name in self.preds if name not in CONTROLS)
+        return tuple(name for name in self.preds if self.own_names.get(name, name) not in CONTROLS)
 
     @cached_property
     def headline_mask(self) -> NDArray[np.bool_]:
@@ -222,6 +224,11 @@ def read_observations(
         unanswered={name: mask for name, mask in is_missing.items() if mask.any()},
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
+        own_names={
+            name: name.removesuffix(suffix)
+            for source, suffix in zip(sources, applied_suffixes, strict=True)
+            for name in source.systems
+        },
         warnings=(
             *integrity.warnings,
             *dict.fromkeys(w for manifest in manifests for w in manifest["card_warnings"]),

@@ -33,14 +33,12 @@ from eval.stats.bootstrap import Distribution, Floats, round_significant
 from eval.stats.effects import cohens_d_paired, wilcoxon_test
 from eval.stats.estimates import Interval
 from eval.stats.paired_tests import (
-    Discordant,
+    compute_edge_difference,
     count_discordant,
     mcnemar_exact,
     minimum_detectable_effect,
     newcombe_paired_interval,
-    square_and_add,
 )
-from kg.base.proportions import wilson_interval
 
 
 def list_compared_metrics(samples: Samples, policy: PolicyName) -> list[str]:
@@ -175,43 +173,48 @@ def _compare_pair(
     if values[0] is None or values[1] is None:
         return comparison
     discordant = signed_ranks = effect_size = None
-    n_differ = 0
+    n, n_differ = samples.n_cards, 0
     if all(metric.is_proportion(system_counts) for system_counts in counts):
         scores = [_score_system(samples, metric, name) for name in pair]
         differences = scores[0] - scores[1]
-        n_differ = int(np.count_nonzero(differences))
+        n, n_differ = differences.size, int(np.count_nonzero(differences))
         effect_size = cohens_d_paired(differences)
         if any(samples.observations.count_repeats(name) > 1 for name in pair):
             signed_ranks = wilcoxon_test(differences)
         else:
             discordant = count_discordant(*scores)
-    bootstrap_interval = difference.intervals[column]
-    interval = bootstrap_interval or _compute_edge_interval(
-        (values[0], float(distributions[0].support[column])),
-        (values[1], float(distributions[1].support[column])),
-        discordant,
-        samples.plan.confidence,
-        metric.minimum,
-    )
+    interval = difference.intervals[column]
+    if interval is None and discordant is not None:
+        bounds = newcombe_paired_interval(discordant, samples.plan.confidence)
+        interval = Interval(*bounds, "newcombe-paired")
+    elif interval is None:
+        interval = compute_edge_difference(
+            (values[0], float(distributions[0].support[column])),
+            (values[1], float(distributions[1].support[column])),
+            samples.plan.confidence,
+            metric.minimum,
+        )
     detectable_effect = minimum_detectable_effect(
         difference.standard_errors[column],
-        None if discordant is None else sum(astuple(discordant)),
+        None if discordant is None else n,
     )
     test: TestName = "none"
-    p_value, is_exact = None, False
+    p_value: float | None = None
+    is_exact = False
     if discordant is not None:
         p_value = mcnemar_exact(discordant.only_candidate, discordant.only_baseline)
         test, is_exact = "mcnemar-exact", True
     elif signed_ranks is not None:
         test, p_value, is_exact = "wilcoxon", signed_ranks.p_value, signed_ranks.is_exact
-    elif bootstrap_interval is not None:
-        test, p_value = "cluster-bootstrap", difference.p_values[column]
+    elif (p_value := difference.p_values[column]) is not None:
+        test = "cluster-bootstrap"
     return replace(
         add_interval(comparison, interval),
         difference=round_significant(values[0] - values[1]),
         test=test,
         exact=is_exact,
         p=round_optional(p_value),
+        n=n,
         n_differ=n_differ,
         discordant=discordant,
         cohens_d=round_optional(effect_size),
@@ -253,7 +256,7 @@ def _compare_triplets(
     standard_error = float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
     if any(samples.observations.count_repeats(name) > 1 for name in pair):
         signed_ranks = wilcoxon_test(differences)
-        interval = _compute_edge_interval((values[0], n), (values[1], n), None, confidence)
+        interval = compute_edge_difference((values[0], n), (values[1], n), confidence)
         return replace(
             add_interval(comparison, interval),
             test="wilcoxon",
@@ -286,33 +289,3 @@ def _score_system(samples: Samples, metric: Metric, system: str) -> Floats:
         metric.numerator,
         metric.denominator,
     )
-
-
-def _compute_edge_interval(
-    candidate: tuple[float, float],
-    baseline: tuple[float, float],
-    discordant: Discordant | None,
-    confidence: float,
-    minimum: float = 0.0,
-) -> Interval:
-    """Computes a score interval of the difference, for use if the resamples are degenerate.
-
-    Args:
-        candidate: the candidate's value, and the number of clusters behind it.
-        baseline: value and number of clusters of the baseline.
-        discordant: the 2×2 table of both systems, for metrics that are 0 or 1 per card.
-        confidence: nominal coverage.
-        minimum: the metric's lowest possible value; the highest is 1.
-    """
-    if discordant is not None:
-        return Interval(*newcombe_paired_interval(discordant, confidence), "newcombe-paired")
-    scale = 1 - minimum
-    first, second = (
-        (share, wilson_interval(share * support, support, confidence))
-        for share, support in (
-            ((value - minimum) / scale if minimum else value, support)
-            for value, support in (candidate, baseline)
-        )
-    )
-    low, high = square_and_add(first, second)
-    return Interval(scale * low, scale * high, "newcombe")

@@ -119,6 +119,8 @@ def _build_policy_report(
         )
         for name, counts in compute_control_counts(cards).items()
     }
+    # Controls of several files have the suffixes of these.
+    controls |= {name: reports[name] for name in reports if name not in systems}
     return PolicyReport(
         systems=systems,
         controls=controls,

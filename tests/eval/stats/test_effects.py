@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -69,6 +70,19 @@ def test_normal_approximation_and_exact_test_agree(monkeypatch: pytest.MonkeyPat
     exact = wilcoxon_test(differences)
     monkeypatch.setattr("eval.stats.effects._MAX_EXACT_DIFFERENCES", 0)
     assert wilcoxon_test(differences).p_value == pytest.approx(exact.p_value, rel=0.1)
+
+
+def test_few_differences_among_very_many_items_need_little_memory() -> None:
+    differences = np.zeros(1_000_000)
+    differences[:40], differences[40:60] = 0.5, -0.5
+    tracemalloc.start()
+    result = wilcoxon_test(differences)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200_000_000
+    assert not result.is_exact
+    expected = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
+    assert result.p_value == pytest.approx(expected.pvalue, rel=1e-6)
 
 
 def test_all_zero_differences_give_p_1() -> None:
