@@ -50,9 +50,7 @@ class Obstacle(StrEnum):
     """Why a wrong claim gives no near-miss; the value continues "of the claims tried, 3 …"."""
 
     NAMES = "name something by no readable name, or by one that something else has"
-    LEFT_OUT = (
-        "are about what cards leave out: nodes that break the shapes, and the ontology"
-    )
+    LEFT_OUT = "are about what cards leave out: nodes that break the shapes, and the ontology"
     SENSE = "make no sense to a reader, because nothing of that class is a subject"
     TRUE = "are true"
     LABEL = "have a label of which there are enough"
