@@ -22,7 +22,7 @@ from eval.harness.session import RunStatus
 from eval.harness.workers import Question
 from eval.model.usage import Usage
 from kg.base.console import print_warning
-from kg.base.errors import CardSetMismatchError
+from kg.base.errors import CardSetMismatchError, ModelAccessError
 from kg.base.files import convert_write_errors, sha256_file
 from kg.base.provenance import manifest_path
 
@@ -87,15 +87,22 @@ def run_in_file(
         CardSetMismatchError: the file contains a run of other items or settings.
         WriteError: disk full, no permission, another run is writing the file, or it contains rows
             and ``resume`` is false.
-        ModelAccessError: a model cannot be used. Rows are kept.
+        ModelAccessError: a model cannot be used. Rows are kept; without any, no file is left.
         CostLimitError, TooManyErrorsError: a limit was reached with questions left. Rows are kept.
     """
     if set_aside and flags.resume and not flags.overwrite:
         _rename_stale_results(flags.out, description)
-    with Journal(flags.out, description.manifest.layout.size) as journal:
-        if flags.overwrite:
-            journal.clear()
-        return _FileRun(flags, description, journal).execute()
+    try:
+        with Journal(flags.out, description.manifest.layout.size) as journal:
+            if flags.overwrite:
+                journal.clear()
+            return _FileRun(flags, description, journal).execute()
+    except ModelAccessError:
+        # A wrong name of a model leaves no empty results, which other commands would refuse.
+        if flags.out.is_file() and not flags.out.stat().st_size:
+            flags.out.unlink()
+            manifest_path(flags.out).unlink(missing_ok=True)
+        raise
 
 
 class _FileRun(BaseRun[AnyManifest]):

@@ -95,7 +95,7 @@ def main(
 
     The difficulty of cards is measured, too: the share of the systems that fail on them.
     """
-    from eval.abstention.card_check import read_checked_results
+    from eval.abstention.card_check import filter_results_by_cards, read_checked_results
     from eval.abstention.comparison.difficulty import measure_difficulty
     from eval.abstention.comparison.difficulty_section import (
         build_difficulty_section,
@@ -139,6 +139,8 @@ def main(
         )
         return
     files = find_result_files(paths)
+    if skip_other_cards and cards and paraphrases is None:
+        files = filter_results_by_cards(files, cards)
     inputs = [*files, *(cards or ()), *([paraphrases] if paraphrases else ())]
     check_output(out, inputs)
     pages = {suffix: out.with_suffix(suffix) for suffix in (".md", *((".html",) if html else ()))}
@@ -151,7 +153,6 @@ def main(
         observations = read_checked_results(
             files,
             cards or (),
-            skip_other_cards=skip_other_cards,
             common="asked" if common is None else common,
             distinguish_equal_names=True,
             without_mined=without_mined,

@@ -206,3 +206,36 @@ def test_other_cards_have_no_banner(tmp_path: Path) -> None:
     printed += [path.read_text("utf-8").split("<main")[1] for path in tmp_path.glob("*.html")]
     assert len(printed) == 7
     assert not any("warning" in text.lower().replace("card_warnings", "") for text in printed)
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_results_of_other_cards_are_left_out_of_the_whole_comparison(
+    tmp_path: Path, *, as_folder: bool
+) -> None:
+    cards, others = tmp_path / "c.jsonl", tmp_path / "others" / "c.jsonl"
+    for path, seed in ((cards, 1), (others, 2)):
+        run("cards", "--domain", "rivers", "--num-per-type", 5, "--seed", seed, "--out", path)
+    results = tmp_path / "results"
+    for name, path, system in (("a", cards, "graph_rag"), ("b", cards, "rag"), ("c", others, "kg")):
+        run("eval", "--cards", path, "--system", system, "--out", results / f"{name}.jsonl")
+    paths = [results] if as_folder else sorted(results.glob("?.jsonl"))
+    done = run_epoche("compare", *paths, "--cards", cards, "--skip-other-cards", "--out", cards)
+    assert done.code != 0  # the cards are not overwritten
+    out = tmp_path / "comparison.json"
+    done = run_epoche("compare", *paths, "--cards", cards, "--skip-other-cards", "--out", out)
+    assert done.code == 0, done.err
+    assert done.err.count("c.jsonl left out") == 1
+    assert {*json.loads(out.read_bytes())["systems"]} == {"graph_rag", "rag"}
+
+
+def test_a_model_that_cannot_be_used_leaves_no_empty_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLAMACPP_BASE_URL", "http://127.0.0.1:9/v1")
+    cards, out = tmp_path / "c.jsonl", tmp_path / "r.jsonl"
+    run("cards", "--domain", "mayors", "--num-per-type", 2, "--out", cards)
+    ask = ("eval", "--cards", cards, "--out", out, "--system")
+    done = run_epoche(*ask, "raw", "--model", "llamacpp/none", "--retries", 0)
+    assert done.code == 23, done.err
+    assert [path.name for path in tmp_path.glob("r.*")] == []
+    run(*ask, "kg")
