@@ -329,7 +329,8 @@ def read_raw_again(raw: str, note: str) -> Pred | None:
 def _read_plain_text(text: str) -> ParsedReply:
     """Reads a reply that is no typed one. Broken JSON is not searched for an answer word."""
     parsed_reply = read_reply(text)
-    if not _is_json(parsed_reply) and _JSON_ANSWER.search(remove_thoughts(text)):
+    has_json = text.lstrip().startswith("{") or _JSON_ANSWER.search(remove_thoughts(text))
+    if has_json and not _is_json(parsed_reply):
         return ParsedReply("INVALID", parsed_reply.reason)
     return parsed_reply
 
