@@ -134,7 +134,13 @@ def _compare_with_baseline(
         noun=runs.noun,
     )
     coverage = [
-        check_coverage(names[candidate], *counts, request.max_failures, runs.noun)
+        check_coverage(
+            names[candidate],
+            *counts,
+            request.max_failures,
+            f"{counts[0]:,} of the {counts[1]:,} {runs.noun}s that the baseline answered have no "
+            "answer",
+        )
         for candidate, baseline in pairs
         if (counts := measurement.count_uncovered(candidate, baseline))[0]
     ]

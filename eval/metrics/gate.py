@@ -261,17 +261,17 @@ def check_with_limits(
 
 
 def check_coverage(
-    system: str, n_left_out: int, n_answered: int, max_failures: float, noun: str
+    system: str, n_left_out: int, n_answered: int, max_failures: float, evidence: str
 ) -> Check:
     """Checks that a system was not spared items that the baseline answered.
 
-    Like failed rows, they are limited by ``--max-failures``.
+    Like failed rows, they are limited by ``--max-failures``. ``evidence`` says it in words.
     """
     return Check(
         system,
         f"coverage of the baseline >= {1 - max_failures:g}",
         n_left_out <= max_failures * n_answered,
-        f"{n_left_out:,} of the {n_answered:,} {noun}s that the baseline answered have no answer",
+        evidence,
         regression=True,
     )
 

@@ -12,6 +12,7 @@ from eval.metrics.gate import (
     Check,
     Condition,
     GateRequest,
+    check_coverage,
     check_regressions,
     check_with_limits,
     parse_condition,
@@ -143,13 +144,7 @@ def _check_coverage(system: str, found: BaselineComparison, max_failures: float)
         f"{found.n_left_out:,} of the {format_count(found.n_answered, 'question')} with a usable "
         "answer in the baseline are not in the record"
     )
-    return Check(
-        system,
-        f"coverage of the baseline >= {1 - max_failures:g}",
-        found.n_left_out <= max_failures * found.n_answered,
-        evidence,
-        regression=True,
-    )
+    return check_coverage(system, found.n_left_out, found.n_answered, max_failures, evidence)
 
 
 def collect_gated_values(system: SystemOutcomes, report: OutcomesReport) -> dict[str, Estimate]:
