@@ -308,7 +308,7 @@ def test_the_closed_book_answers_of_the_same_model(system: str, closed_book: str
             "INVALID",
             "unreadable",
         ),
-        (reply_with_text('{"verdict": my answer is: NO'), "INVALID", "unreadable"),
+        (reply_with_text('{"verdict": NO}'), "INVALID", "unreadable"),
         (reply_with_text(""), "INVALID", "unreadable"),
         (behaviours.refusal_reply(), "INVALID", "refused"),
         (behaviours.filtered_reply(), "INVALID", "refused"),
