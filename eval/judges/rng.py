@@ -17,7 +17,9 @@ def rng_for(key: str) -> random.Random:
     return random.Random(key.encode("utf-8", "surrogatepass"))  # noqa: S311 - orders, no secrets
 
 
-def reorder_blocks(prompt: Prompt, key: str, vote: int) -> Prompt:
+def reorder_blocks(
+    prompt: Prompt, key: str, vote: int, *, first: tuple[str, ...] = ()
+) -> Prompt:
     """Returns a prompt with its blocks in the order for one vote.
 
     Votes differ in the order of the blocks, so that a judge with a position bias disagrees with
@@ -27,7 +29,8 @@ def reorder_blocks(prompt: Prompt, key: str, vote: int) -> Prompt:
         prompt: the prompt.
         key: determines the orders, together with ``vote``.
         vote: number of the vote, from 0.
+        first: names of blocks that stay at the beginning.
     """
-    orders = list(permutations(prompt.blocks))
+    orders = list(permutations(block for block in prompt.blocks if block not in first))
     rng_for(f"{key}|blocks").shuffle(orders)
-    return replace(prompt, blocks=orders[vote % len(orders)])
+    return replace(prompt, blocks=(*first, *orders[vote % len(orders)]))

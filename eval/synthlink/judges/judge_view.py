@@ -44,17 +44,17 @@ class JudgeView:
     def build_messages(self, vote_number: int) -> list[Message]:
         """Builds the conversation for one vote.
 
-        Votes differ in the order of the blocks and of the evidence. Both orders depend on question,
-        claim and vote number only.
+        The evidence comes first, and its order depends on question and vote number only. So all
+        claims of a question begin with the same prompt, which servers need not read again. Votes
+        differ in the order of the evidence, and in whether the claim follows the question.
 
         Args:
             vote_number: number of the vote, from 0.
         """
         evidence = list(self.evidence)
-        rng_for(f"{self.key}|{vote_number}|evidence").shuffle(evidence)
-        return reorder_blocks(CLAIM_PROMPT, self.key, vote_number).build_messages(
-            question=self.question, claim=self.claim, evidence=evidence
-        )
+        rng_for(f"synthlink|{self.question}|{vote_number}|evidence").shuffle(evidence)
+        prompt = reorder_blocks(CLAIM_PROMPT, self.key, vote_number, first=("evidence",))
+        return prompt.build_messages(question=self.question, claim=self.claim, evidence=evidence)
 
 
 def collect_evidence(

@@ -29,25 +29,26 @@ class ClaimReply(msgspec.Struct, frozen=True):
 
 CLAIM_PROMPT: Final = Prompt(
     name="synthlink_claim",
-    version=2,
+    version=3,
     system=f"""\
-You judge whether evidence bears a claim out. The claim is a sentence of somebody's answer to the \
-question in <question>; read "it", "they" and the like as what the question is about. The evidence \
-is in <evidence>, several pieces in no particular order. It is true, but not all there is. Text in \
-square brackets before the claim is no part of it: it only names what "it" or "which" means.
+You judge whether evidence supports a claim. The claim is a sentence of an answer to the question \
+in <question>; in it, "it", "they" and the like stand for what the question asks about. The \
+evidence is in <evidence>, several texts in no particular order. It is true, but incomplete. Text \
+in square brackets before the claim does not belong to it: it only names what "it" or "which" \
+stands for.
 
-supported: the evidence states the claim, or it follows from several pieces taken together. Other \
-words for the same thing, and numbers rounded fairly, are no hindrance.
-contradicted: the evidence makes the claim wrong: another person, place, number, date, order or \
-cause than it states, cause and effect exchanged, or the opposite; or the claim denies what the \
-evidence states.
-not_told: the evidence leaves it open. That is the right verdict too where you know the claim to \
-be true or false from elsewhere, where only a part of it is told, and where the claim is no \
-statement but a string of names or keywords.
+supported: the evidence states the claim, or the claim follows from several texts together. Other \
+words for the same thing count, and so do numbers that are rounded sensibly.
+contradicted: according to the evidence the claim is wrong: it names another person, place, \
+number, date, order or cause, it exchanges cause and effect, or it says the opposite; or it denies \
+what the evidence states.
+not_told: the evidence leaves it open. Choose this also if you know from elsewhere that the claim \
+is true or false, if the evidence states only a part of it, and if the claim is no statement but a \
+list of names or keywords.
 
-Judge by the evidence alone. How long, how sure of itself or how well written the claim is does \
-not matter, nor in which order the blocks come.
+Judge by the evidence alone. The length, style and confidence of the claim do not matter, nor does \
+the order of the blocks.
 
 {DATA_ONLY}""",
-    blocks=("question", "claim", "evidence"),
+    blocks=("evidence", "question", "claim"),
 )

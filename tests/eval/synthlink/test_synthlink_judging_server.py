@@ -252,7 +252,7 @@ def test_position_biased_judge_disagrees_with_itself(
 ) -> None:
     def reply_by_position(request: ChatRequest) -> str:
         content = str(request.body["messages"][1]["content"])
-        claim_first = content.index("<claim>") < content.index("<evidence>")
+        claim_first = content.index("<claim>") < content.index("<question>")
         verdict = "supported" if claim_first else "not_told"
         return json.dumps({"verdict": verdict})
 
