@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from eval.model.providers import find_recorded_model
+from kg.base.plain_text import join_list
 from kg.base.visible_text import make_visible
 
 UNDEFINED_TEXT = "–"
@@ -173,6 +175,21 @@ def format_name(name: str) -> str:
         return text
     tail = MAX_NAME_LENGTH // 4
     return f"{text[: MAX_NAME_LENGTH - tail - 1]}…{text[-tail:]}"
+
+
+def describe_recordings(names: Iterable[str]) -> tuple[str, ...]:
+    """Says which models only replayed recorded replies.
+
+    Args:
+        names: names of models or systems.
+
+    Returns:
+        One sentence; none if no model was recorded.
+    """
+    models = sorted({model for name in names if (model := find_recorded_model(name))})
+    if not models:
+        return ()
+    return (f"Replies of {join_list(models)} were recorded earlier: no model ran here.",)
 
 
 def shorten_text(text: str, width: int) -> str:

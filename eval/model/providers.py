@@ -57,6 +57,11 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
+def find_recorded_model(name: str) -> str:
+    """Returns the recorded model in the name of a model or system, or an empty text."""
+    return f":{name}".partition(f":{RECORDED}/")[2]
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """One model on one server.

@@ -30,7 +30,7 @@ from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import join_first, join_list
 from kg.base.proportions import wilson_interval
 from kg.claims import GOLD_OF_LABEL, LABELS
-from reporting.card_report.report_view import ReportView, format_count
+from reporting.card_report.report_view import ReportView, format_count, is_licensed
 from reporting.card_report.usage import UsageTally, describe_cost
 from reporting.card_report.view_records import MemoryRow
 from reporting.outcomes import Outcome, classify_answer
@@ -188,6 +188,11 @@ class BuyerAnswers:
             )
         if self.systems[leaders[0]].oracle:
             text += f". {name} is an oracle: it is shown the claim itself"
+        elif is_licensed(leaders[0]):
+            text += (
+                f". {name} checks its answers with the graph that proves the labels, so its YES "
+                "and NO are right by construction"
+            )
         return f"{text}."
 
     def _describe_value(self, name: str) -> str:

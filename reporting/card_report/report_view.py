@@ -53,6 +53,7 @@ LABEL_TITLES: dict[str, str] = {"E": "Entailed", "C": "Contradictory", "U": "Unk
 _PENALTY = re.compile(r"0|\.\d+")
 _MAX_OTHER_COLUMNS = 7
 """Maximum number of metrics in one further table, so that it fits on paper."""
+_LICENSED_SYSTEMS = ("graph_rag", "graph_rag_llm")
 _PLOTTED_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS)
 _DIRECTION_TEXTS = {True: "higher is better", False: "lower is better", None: "descriptive only"}
 
@@ -60,6 +61,11 @@ _DIRECTION_TEXTS = {True: "higher is better", False: "lower is better", None: "d
 def choose_main_policy(report: MetricsReport) -> str:
     """Returns the policy of charts and summary: ``licensed``, or else the first in the file."""
     return "licensed" if "licensed" in report.policies else next(iter(report.policies))
+
+
+def is_licensed(name: str) -> bool:
+    """Returns whether a system's YES and NO pass only where the graph proves them."""
+    return name.partition(":")[0] in _LICENSED_SYSTEMS
 
 
 def is_control(name: str, policy: PolicyReport) -> bool:

@@ -30,14 +30,20 @@ from eval.blocks.blocks import (
 from eval.blocks.charts import DotChart, NamedEstimate
 from eval.blocks.glossary import describe_metric
 from eval.blocks.section import Section
-from eval.blocks.text_format import format_name, shorten_names, to_chart_estimate
-from eval.model.providers import RECORDED
+from eval.blocks.text_format import (
+    ChartEstimate,
+    describe_recordings,
+    format_name,
+    shorten_names,
+    to_chart_estimate,
+)
+from eval.model.providers import RECORDED, find_recorded_model
 from kg.base.csv_text import to_csv
 from kg.base.errors import CardSetMismatchError
 from kg.base.plain_text import join_list
 from reporting.card_report.closed_book_view import CLOSED_BOOK_HEADS, list_closed_book_rows
 from reporting.card_report.inputs import METRICS_FILE, check_card_set
-from reporting.card_report.report_view import ReportView
+from reporting.card_report.report_view import ReportView, is_licensed
 from reporting.card_report.view_records import PairRow
 
 CARDS_FILE = "cards.jsonl"
@@ -88,7 +94,7 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
         {key for system in view.policy.systems.values() for key in system.metrics}
     )
     pairs = _list_pair_rows(view, ranking)
-    recorded = sorted({model for name in view.systems if (model := _find_recorded_model(name))})
+    recorded = any(map(find_recorded_model, view.systems))
     n_cards = f"{report.n_cards:,} of the cards"
     rows = (
         (system, metric, value.value, value.low, value.high)
@@ -100,7 +106,7 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
         name="Sample",
         title="Recorded models on a sample" if recorded else "Systems that answered a sample",
         about=n_cards,
-        verdict=tuple(_describe_sample(view, n_cards, recorded)),
+        verdict=tuple(_describe_sample(view, n_cards)),
         overview=_build_figure(view, ranking, n_cards, recorded),
         in_opening=True,
         stats=((f"{report.n_cards:,}", "cards"), (str(len(view.systems)), "systems")),
@@ -126,15 +132,8 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
     )
 
 
-def _find_recorded_model(system: str) -> str:
-    """Returns the recorded model of a system, or an empty text."""
-    _, separator, model = system.partition(f":{RECORDED}/")
-    return model if separator else ""
-
-
-def _describe_sample(view: ReportView, n_cards: str, recorded: Sequence[str]) -> Iterator[str]:
-    if recorded:
-        yield f"Replies of {join_list(recorded)} were recorded earlier: no model ran here."
+def _describe_sample(view: ReportView, n_cards: str) -> Iterator[str]:
+    yield from describe_recordings(view.systems)
     yield (
         f"These systems answered {n_cards}. Compare them with one another, not with the numbers of "
         "all cards."
@@ -152,12 +151,12 @@ def _describe_sample(view: ReportView, n_cards: str, recorded: Sequence[str]) ->
         yield f"Worse than never answering, by the whole interval of {SKILL}: {join_list(below)}."
 
 
-def _build_figure(view: ReportView, ranking: str, n_cards: str, recorded: Sequence[str]) -> Figure:
+def _build_figure(view: ReportView, ranking: str, n_cards: str, recorded: bool) -> Figure:
     # Systems without a recorded model come first, then those of each model.
-    ordered = sorted(view.systems, key=_find_recorded_model)
+    ordered = sorted(view.systems, key=find_recorded_model)
     rows = []
     for name in ordered:
-        model, system = _find_recorded_model(name), view.policy.systems[name]
+        model, system = find_recorded_model(name), view.policy.systems[name]
         shown = name.partition(f":{RECORDED}/")[0] if model else name
         rows.append(
             NamedEstimate(
@@ -170,13 +169,43 @@ def _build_figure(view: ReportView, ranking: str, n_cards: str, recorded: Sequen
     ends = [end for row in rows for end in (row.estimate.value, row.estimate.low) if end]
     title = "Skill" if ranking == SKILL else "Accuracy"
     title += ", with recorded models" if recorded else " on a sample"
+    about = f"On {n_cards}, with {view.report.confidence * 100:g} % intervals."
+    best = _describe_best_models(view, ranking)
     return Figure(
         title,
-        f"On {n_cards}, with {view.report.confidence * 100:g} % intervals.",
+        f"{about} {best}".rstrip(),
         DotChart(tuple(rows), low=-1.0 if min(ends, default=0.0) < 0 else 0.0),
         "Value and interval of each system on the sample; the table of the section Sample has the "
         "numbers.",
     )
+
+
+def _describe_best_models(view: ReportView, ranking: str) -> str:
+    """Names the best system with a model, and the best whose answers the graph does not check."""
+    values = {
+        name: estimate
+        for name in view.systems
+        if ":" in name
+        and (estimate := to_chart_estimate(view.policy.systems[name].metrics.get(ranking))).value
+        is not None
+    }
+    if not values:
+        return ""
+    ordered = sorted(values, key=lambda name: -(values[name].value or 0.0))
+    described = {name: _describe_value(name, values[name]) for name in ordered}
+    text = f"Best with a model: {described[ordered[0]]}"
+    if is_licensed(ordered[0]):
+        text += ", which checks its answers with the graph that proves the labels"
+        unchecked = next((name for name in ordered if not is_licensed(name)), "")
+        text += f"; best without that: {described[unchecked]}" if unchecked else ""
+    return f"{text}."
+
+
+def _describe_value(name: str, estimate: ChartEstimate) -> str:
+    system, _, model = name.partition(":")
+    interval = f" ({estimate.interval_text})" if estimate.has_interval else ""
+    model = format_name(find_recorded_model(name) or model)
+    return f"{format_name(system)} of {model}, {estimate.text}{interval}"
 
 
 def _build_metrics_table(view: ReportView, names: dict[str, str]) -> Table:

@@ -21,7 +21,7 @@ from eval.blocks.blocks import (
 from eval.blocks.charts import ReliabilityChart
 from eval.blocks.comparison_text import build_bins
 from eval.blocks.section import Section
-from eval.blocks.text_format import format_name
+from eval.blocks.text_format import describe_recordings, format_name
 from eval.extraction.blocks import (
     call_tables,
     error_charts,
@@ -73,7 +73,7 @@ def build_run_section(run: RunData, id_: str) -> Section:
         about=f"Structured extraction · {run.dataset} · sample set {run.report.samples}",
         verdict=describe_results(run),
         caveats=list_caveats(run),
-        notices=run.notices,
+        notices=(*describe_recordings(run.names), *run.notices),
         stats=tuple(_list_stats(run)),
         parts=tuple(_build_parts(run)),
         overview=quality_charts.build_gauge(*run.systems[0]),

@@ -171,6 +171,7 @@ def _print_results(
 ) -> None:
     """Prints the results of a run, and writes its report if the settings request one."""
     from eval.blocks.page import PAGE_STEM
+    from eval.blocks.text_format import describe_recordings
     from eval.extraction.benchmark import EXTRACTION
     from eval.extraction.files import SUMMARY
     from eval.extraction.summary import render_metrics
@@ -184,6 +185,8 @@ def _print_results(
     print_notes(report.notes, folder / SUMMARY)
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
+    for line in describe_recordings(report.systems):
+        print_text(line)
     existing = f" ({done.existing} were there already)" if done.existing else ""
     rows, counts = format_count(done.asked, "row"), format_counts(manifest.counts)
     print_text(f"{rows}{existing} → {folder}   [{counts}]")

@@ -15,6 +15,7 @@ from eval.blocks.blocks import (
     Verbatim,
 )
 from eval.blocks.section import Section
+from eval.blocks.text_format import describe_recordings
 from eval.skn.blocks import charts, tables
 from eval.skn.blocks.exports import SAMPLES, export_tables
 from eval.skn.blocks.judge_tables import build_judge_blocks
@@ -55,7 +56,10 @@ def build_section(folder: Path, id_: str) -> Section:
         about=f"SKN against JSON · {manifest.model or 'a model'} · sample set {report.samples}",
         verdict=summarise_run(run),
         caveats=tuple(iter_caveats(run)),
-        notices=() if manifest.is_judged else (NOT_JUDGED_NOTE,),
+        notices=(
+            *describe_recordings([manifest.model or "", manifest.judge_model or ""]),
+            *(() if manifest.is_judged else (NOT_JUDGED_NOTE,)),
+        ),
         stats=tuple(_build_stats(run)),
         parts=tuple(_build_parts(run)),
         overview=charts.build_outcome_figure(run),

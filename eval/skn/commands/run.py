@@ -196,6 +196,8 @@ def write_results(
     Raises:
         TooManyErrorsError: all rows of a pipeline are ERROR.
     """
+    from eval.blocks.page import PAGE_STEM
+    from eval.blocks.text_format import describe_recordings
     from eval.harness.failed_rows import format_counts, report_failed_run
     from eval.harness.notes import print_notes
     from eval.skn.benchmark import SKN
@@ -222,6 +224,10 @@ def write_results(
     print_text(f"{rows}{existing} → {out}   [{format_counts(manifest.counts)}]")
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
+    for line in describe_recordings([manifest.model or "", manifest.judge_model or ""]):
+        print_text(line)
+    if with_report:
+        print_text(f"report → {out / f'{PAGE_STEM}.html'}")
     if manifest.is_judged and (unjudged := manifest.counts["unjudged"]):
         print_warning(f"{unjudged} of {total} rows lack a judge's vote; {retry}")
     report_failed_run(out, SKN, manifest, field="error", hint=hint)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from eval.blocks.blocks import Block, Definitions, Figures, Fold, Paragraphs, Part, Verbatim
 from eval.blocks.section import Section
+from eval.blocks.text_format import describe_recordings
 from eval.synthlink.blocks import charts, comparison_tables, loss_tables, tables
 from eval.synthlink.blocks.exports import SAMPLES, csv_tables
 from eval.synthlink.blocks.judge_tables import judging
@@ -41,7 +42,10 @@ def build_section(path: Path, id_: str) -> Section:
         about=f"SynthLink · {folder.name}{model} · {folder.modes[0]} scores{graph}",
         verdict=verdict(folder),
         caveats=caveats(folder),
-        notices=() if folder.corrected else (LITERAL,),
+        notices=(
+            *describe_recordings([folder.run.manifest.model or ""] if folder.run else []),
+            *(() if folder.corrected else (LITERAL,)),
+        ),
         stats=tuple(_build_stats(folder)),
         parts=tuple(_build_parts(folder)),
         overview=charts.build_strip_figure(folder),

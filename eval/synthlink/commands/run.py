@@ -120,6 +120,8 @@ def main(
 
     The same command resumes an interrupted run.
     """
+    from eval.blocks.page import PAGE_STEM
+    from eval.blocks.text_format import describe_recordings
     from eval.harness.failed_rows import format_counts, report_failed_run
     from eval.harness.journals.row_layout import Shard
     from eval.harness.session import RunLimits
@@ -223,6 +225,10 @@ def main(
     print_text(f"{questions}{existing} → {out}   [{format_counts(manifest.counts)}]")
     if calls := manifest.calls:
         print_text(f"model calls: {calls.format_summary()}")
+    for line in describe_recordings([manifest.model or ""]):
+        print_text(line)
+    if not no_score:
+        print_text(f"report → {out / f'{PAGE_STEM}.html'}")
     report_judge_usage(judge_report, out / JUDGED_FILE)
     report_failed_run(out, SYNTHLINK, manifest, field="error")
 
