@@ -150,6 +150,14 @@ def test_only_the_oracle_is_said_to_be_shown_the_claim(metrics):
     assert "than always-UNKNOWN, a control that ignores the question; " in found["difference"]
 
 
+def test_a_system_that_asks_the_graph_of_the_labels_is_called_so(metrics):
+    report = rank(metrics, graph_rag=(1.0, 0.9, 1.0), careful=(0.1, 0.05, 0.2))
+    checked = "graph_rag checks its answers with the graph that proves the labels"
+    assert checked in answer(report)["best"]
+    behind = rank(metrics, careful=(1.0, 0.9, 1.0), graph_rag=(0.1, 0.05, 0.2))
+    assert "proves the labels" not in answer(behind)["best"]
+
+
 def test_a_system_may_have_the_skill_of_a_control(metrics):
     report = rank(metrics, careful=(0.0, -0.1, 0.1))
     policy = report.policies["licensed"]

@@ -19,6 +19,7 @@ SAMPLED = {
     "kg": (1.0, 0.0, 0.0),
     f"raw:recorded/{MODEL}": (0.0, 0.0, 0.0),
     f"raw_closed_book:recorded/{MODEL}": (0.4, 0.3, 0.1),
+    f"graph_rag_llm:recorded/{MODEL}": (0.8, 0.2, 0.0),
 }
 
 
@@ -94,9 +95,14 @@ def test_a_sample_alone_is_refused(sample: Path, tmp_path: Path) -> None:
 def test_the_recorded_model_is_in_the_first_picture(open_report, page, width) -> None:  # type: ignore[no-untyped-def]
     reader = open_report(page, viewport={"width": width, "height": 900})
     texts = reader.page.locator(".opening").first.locator("figure text").all_text_contents()
-    names = ["raw", "raw_closed_book"]
+    names = ["graph_rag_llm", "raw", "raw_closed_book"]
     assert texts.count("kg (oracle)") == 2, "once on all cards, once on the sample"
-    assert [text for text in texts if text in names] == ["raw_closed_book", "raw"]
+    assert [text for text in texts if text in names] == ["graph_rag_llm", "raw_closed_book", "raw"]
     assert f"{MODEL} (recorded)" in texts
+    opening = reader.page.locator(".opening").first.text_content()
+    best, _, unchecked = opening.partition("Best with a model: ")[2].partition("; best without")
+    assert best.startswith(f"graph_rag_llm of {MODEL}, 0.")
+    assert best.endswith("which checks its answers with the graph that proves the labels")
+    assert f"that: raw_closed_book of {MODEL}, " in unchecked
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
     assert not reader.problems
