@@ -36,6 +36,7 @@ def run_in_shards(folder: Path, make_command: Sequence[object]) -> None:
     ):
         done = run_epoche(*make_command, *flags, "--out", folder / name)
         assert done.code == 0, done.err
+        assert f"report → {folder / name / 'report.html'}" in done.out
 
 
 def merge(folder: Path, *, out: str = MERGED) -> str:
@@ -65,6 +66,9 @@ def test_a_merged_run_has_the_files_of_a_whole_one(name: str, tmp_path: Path) ->
     merge(tmp_path)
     whole = read_outputs(tmp_path / WHOLE)
     assert "report.html" in whole
+    page = (tmp_path / WHOLE / "report.md").read_text("utf-8")
+    is_replayed = "--model" in COMMANDS[name]
+    assert ("were recorded earlier: no model ran here" in page) == is_replayed
     if calls := whole["manifest.json"]["calls"]:
         # Each shard calls its model once before the first question.
         calls |= {name: calls[name] + 1 for name in ("replies", "cached")}

@@ -14,6 +14,7 @@ from eval.blocks.escaped_text import escape_markdown
 from eval.blocks.text_format import (
     MAX_NAME_LENGTH,
     ChartEstimate,
+    describe_recordings,
     format_name,
     format_number,
     format_percent,
@@ -193,3 +194,16 @@ def test_the_example_is_a_card_that_only_the_better_system_answers_rightly():
     assert choose_example(rows[1:4], systems) is None
     assert choose_example(rows, ["best"]) is None
     assert choose_example([make_row("one", "right")], systems) is None
+
+
+def test_recorded_models_are_named_once():
+    names = [
+        "kg",
+        "raw:llamacpp/recorded",
+        "recorded/B",
+        "raw:recorded/A/1",
+        "rag_llm:recorded/A/1",
+    ]
+    (text,) = describe_recordings(names)
+    assert text == "Replies of A/1 and B were recorded earlier: no model ran here."
+    assert describe_recordings(names[:2]) == ()
