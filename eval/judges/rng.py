@@ -17,9 +17,7 @@ def rng_for(key: str) -> random.Random:
     return random.Random(key.encode("utf-8", "surrogatepass"))  # noqa: S311 - orders, no secrets
 
 
-def reorder_blocks(
-    prompt: Prompt, key: str, vote: int, *, first: tuple[str, ...] = ()
-) -> Prompt:
+def reorder_blocks(prompt: Prompt, key: str, vote: int, *, first: tuple[str, ...] = ()) -> Prompt:
     """Returns a prompt with its blocks in the order for one vote.
 
     Votes differ in the order of the blocks, so that a judge with a position bias disagrees with

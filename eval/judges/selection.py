@@ -70,7 +70,11 @@ def choose_judges(
             f"{SAME_MODEL} lets the answering model judge its own answers, and every output then "
             f"says so.{other_way and ' '}{other_way}",
         )
-    judges = [_resolve_judge(name, answering_endpoint, variables) for name in judge_names]
+    is_assumed = answerer is None and answering_model is not None
+    judges = [
+        _resolve_judge(name, answering_endpoint, variables, is_assumed=is_assumed)
+        for name in judge_names
+    ]
     for index, judge in enumerate(judges):
         if any(_is_same_model(judge, earlier) for earlier in judges[:index]):
             raise SettingError(
@@ -85,7 +89,7 @@ def choose_judges(
 
 
 def _resolve_judge(
-    name: str, answering_endpoint: Endpoint | None, variables: Variables
+    name: str, answering_endpoint: Endpoint | None, variables: Variables, *, is_assumed: bool
 ) -> Endpoint:
     if name == SAME_MODEL:
         return answering_endpoint or find_endpoint(None, variables)
@@ -95,7 +99,7 @@ def _resolve_judge(
             f"judge {judge.name} is the model that answers",
             where=_FLAG,
             hint=f"Name another model, or give {_FLAG} {SAME_MODEL} to let it judge its own "
-            "answers.",
+            f"answers.{' Unset EPOCHE_MODEL if another model answered.' if is_assumed else ''}",
         )
     return judge
 

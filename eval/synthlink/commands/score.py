@@ -107,6 +107,8 @@ def main(
     Every question of the catalogue counts; one without a usable answer scores 0. Unusable rows are
     reported and skipped. The same command resumes an interrupted judge.
     """
+    from dataclasses import replace
+
     import msgspec
 
     from eval.blocks.page import PAGE_STEM
@@ -151,11 +153,6 @@ def main(
         seed=seed,
         limit=limit,
     )
-    # Every run folder gets its scores; the first also gets the comparisons.
-    for file, folder in zip(files[1:], folders[1:], strict=True):
-        score_and_print(
-            msgspec.structs.replace(score_options, predictions=file, output_dir=folder, compare=())
-        )
     output_dir = folders[0]
     client = ClientOptions.from_flags(
         model=None,
@@ -183,6 +180,13 @@ def main(
         nli=nli,
     )
     judge_report = score_and_print(score_options, judge)
+    # Every run folder gets its scores; the first also gets the comparisons. The first judged the
+    # claims of all, so the others find the votes in its cache of replies.
+    for file, folder in zip(files[1:], folders[1:], strict=True):
+        score_and_print(
+            msgspec.structs.replace(score_options, predictions=file, output_dir=folder, compare=()),
+            judge and replace(judge, answerers=(find_source(file),)),
+        )
     print_text(f"scores, tables and {PAGE_STEM}.html → {output_dir}")
     report_judge_usage(judge_report, output_dir / JUDGED_FILE)
     for folder, manifest in runs.items():

@@ -182,6 +182,30 @@ def test_compared_files_are_also_judged(
     assert first_fcs.value == 1.0
 
 
+def test_every_named_file_is_judged_and_no_claim_is_asked_about_twice(
+    scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
+) -> None:
+    folder = write_inputs(tmp_path)
+    other_folder = write_inputs(
+        tmp_path / "other", lambda position: f"They never heard of {TOPICS[position].paraphrase}"
+    )
+    scripted_server.behave_with(make_judge_model())
+    command = make_score_command(folder, "--judge-model", scripted_model, "--retries", 0)
+    named = [f"right={part}" if part == folder / "predictions.json" else part for part in command]
+    other = ("--predictions", f"other={other_folder / 'predictions.json'}")
+    result = run_epoche(*named, *other)
+    assert result.code == 0, result.err
+    assert "no judge was asked" not in result.out
+    fcs = {
+        name: read_scores(folder / "out" / name).report.modes["corrected"].overall.measures["fcs"]
+        for name in ("right", "other")
+    }
+    assert (fcs["right"].value, fcs["other"].value) == (1.0, 0.0)
+    bodies = [json.dumps(request.body, sort_keys=True) for request in scripted_server.requests]
+    assert bodies, "the judge was asked"
+    assert len(bodies) == len(set(bodies))
+
+
 def test_invalid_flags_are_refused_before_any_request(
     scripted_server: ScriptedServer,
     scripted_model: str,
@@ -210,9 +234,9 @@ def test_invalid_flags_are_refused_before_any_request(
     )
     check_error_line(run_epoche(*make_judge_command(workspace, "nobody")), 23)
     monkeypatch.setenv("EPOCHE_MODEL", scripted_model)
-    assert "is the model that answers" in check_error_line(
-        run_epoche(*make_judge_command(workspace, scripted_model)), 19
-    )
+    refusal = check_error_line(run_epoche(*make_judge_command(workspace, scripted_model)), 19)
+    assert "is the model that answers" in refusal
+    assert "Unset EPOCHE_MODEL if another model answered" in refusal
     assert not scripted_server.requests
     assert not (workspace / "out").exists()
 
