@@ -73,6 +73,8 @@ class JudgeRun(Generic[Line]):
         limits: concurrency, and the limits at which judging stops.
         spent_usd: cost of the replies that are judged, which counts towards the maximum cost.
         on_close: functions to await when nothing more is asked.
+        groups: of each task, what it is asked together with: tasks of a group follow one another,
+            so that servers can keep the beginning that their prompts share.
     """
 
     path: Path
@@ -85,6 +87,7 @@ class JudgeRun(Generic[Line]):
     limits: RunLimits
     spent_usd: float | None = None
     on_close: Sequence[Callable[[], Awaitable[object]]] = ()
+    groups: Sequence[object] | None = None
 
 
 def collect_lines(run: JudgeRun[Line]) -> tuple[Line, ...]:
@@ -117,9 +120,19 @@ def collect_lines(run: JudgeRun[Line]) -> tuple[Line, ...]:
             meter.add_totals(CallTotals(spent_usd=run.spent_usd))
         missing = [position for position in range(len(run.keys)) if not journal.has_row(position)]
         order = shuffle_positions(missing, _ORDER_SEED, "judge")
+        if run.groups is not None:
+            order = _keep_together(order, run.groups)
         _ask_tasks(run, journal, meter, (plan.build_question(position) for position in order))
         decode = msgspec.json.Decoder(run.line_type).decode
         return tuple(decode(line) for line in islice(journal.iter_lines(), len(run.keys)))
+
+
+def _keep_together(order: Sequence[int], groups: Sequence[object]) -> list[int]:
+    """Moves each position next to the others of its group, behind the first of them."""
+    members: dict[object, list[int]] = {}
+    for position in order:
+        members.setdefault(groups[position], []).append(position)
+    return [position for group in members.values() for position in group]
 
 
 def _ask_tasks(

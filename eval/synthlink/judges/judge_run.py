@@ -145,6 +145,7 @@ def _describe_run(
         limits=options.limits,
         spent_usd=None if earlier is None else earlier.spent_usd,
         on_close=[judge.aclose],
+        groups=[(item.question_id, item.view.evidence) for item in items],
     )
 
 

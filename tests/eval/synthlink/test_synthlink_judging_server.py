@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from synthlink_judge_parts import (
     read_journal,
 )
 
+from eval.harness.session import RunLimits
 from eval.model.options import ClientOptions
 from eval.synthlink.judges.judge_items import JudgeItem
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
@@ -260,6 +262,30 @@ def test_position_biased_judge_disagrees_with_itself(
     judgement = collect_verdicts(all_judge_items, tmp_path, make_judge_options(scripted_model))
     tied_lines = [line for line in judgement.lines if len(line.votes) > 2]
     assert len(tied_lines) > len(judgement.lines) / 5
+
+
+def test_items_with_the_same_evidence_are_judged_one_after_another(
+    scripted_server: ScriptedServer,
+    scripted_model: str,
+    all_judge_items: list[JudgeItem],
+    tmp_path: Path,
+) -> None:
+    scripted_server.behave_with(make_judge_model())
+    # Interleaved, so that their own order does not keep them together.
+    items = all_judge_items[::2] + all_judge_items[1::2]
+    options = make_judge_options(scripted_model, repeats=1, limits=RunLimits(concurrency=1))
+    collect_verdicts(items, tmp_path, options)
+    evidence = [
+        (read_block(request, "question"), frozenset(read_block(request, "evidence").splitlines()))
+        for request in scripted_server.requests
+    ]
+    blocks = [
+        frozenset(line.partition(". ")[2] for line in lines) | {question}
+        for question, lines in evidence
+    ]
+    assert len(blocks) == len(items)
+    changes = sum(first != second for first, second in pairwise(blocks))
+    assert changes == len(set(blocks)) - 1 < len(blocks) - 1
 
 
 def test_either_of_two_disagreeing_models_casts_the_fifth_vote(
