@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -50,11 +51,18 @@ class ReadFile:
         path: the file.
         card_set: the card set that its rows name; empty if they name none.
         counts: its number of rows by prediction; None if they were not counted.
+        systems: the systems that its rows name; None if they were not listed.
     """
 
     path: Path
     card_set: str = ""
     counts: Mapping[str, int] | None = None
+    systems: Sequence[str] | None = None
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the file."""
+        return sha256_file(self.path)
 
 
 @dataclass(frozen=True)
@@ -160,7 +168,7 @@ def check_integrity(
     graphs = {
         path: manifest.graph_sha256[:8]
         for path, manifest in manifests.items()
-        if manifest.other_graph and manifest.graph_sha256
+        if manifest.graph_sha256 and _is_of_other_graph(path, manifest)
     }
     sentence = "The systems of {} used another graph than the one that the cards were made from"
     findings.add_mark(f"graph:{','.join(sorted(set(graphs.values())))}", sentence, list(graphs))
@@ -237,7 +245,7 @@ def _check_named_cards(
 
 def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[ChangedRunError]:
     where = str(manifest_path(file.path))
-    if sha256_file(file.path) != manifest.rows_sha256:
+    if file.sha256 != manifest.rows_sha256:
         from eval.abstention.card_verifier import verify_results
 
         verification = try_to_verify(lambda: verify_results(file.path))
@@ -248,6 +256,14 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
             yield ChangedRunError(
                 f"counts.{pred} in the manifest is {recorded}, and {file.path.name} has "
                 f"{count} such rows",
+                where=where,
+                hint=ACCEPT_HINT,
+            )
+    for name in file.systems or ():
+        if name not in manifest.systems:
+            yield ChangedRunError(
+                f"{file.path.name} has rows of {name!r}, and its run is of "
+                f"{join_first(manifest.systems, _MAX_NAMED_FILES)}",
                 where=where,
                 hint=ACCEPT_HINT,
             )
@@ -265,6 +281,15 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
             where=where,
             hint=ACCEPT_HINT,
         )
+
+
+def _is_of_other_graph(path: Path, manifest: RunManifest) -> bool:
+    """Returns whether a run used another graph than its cards were made from, said or not."""
+    if manifest.other_graph:
+        return True
+    card_file = find_card_file(manifest_path(path))
+    graph = None if card_file is None else read_card_origin(card_file).graph_sha256
+    return graph is not None and graph != manifest.graph_sha256
 
 
 def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> ChangedRunError | None:

@@ -181,8 +181,10 @@ def read_observations(
                 path=path,
                 card_set=reader.card_set if names_cards else "",
                 counts={pred: now - earlier for pred, now, earlier in counts},
+                systems=[name.removesuffix(suffix) for name in sources[-1].systems],
             )
         )
+        sources[-1] = msgspec.structs.replace(sources[-1], rows_sha256=read_files[-1].sha256)
     integrity = check_integrity(
         read_files,
         rows=ReadCards(reader.index, partial(list_card_fields, reader)),
