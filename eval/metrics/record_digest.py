@@ -77,6 +77,11 @@ def check_digest(
     return (f"Accepted with --allow-changed: {problem.what} ({CHANGED_METRICS}).",)
 
 
+def is_about_metrics(warning: str) -> bool:
+    """Returns whether a warning is one that ``check_digest`` returned."""
+    return warning.endswith((f"({CHANGED_METRICS}).", f"({UNVERIFIED_METRICS})."))
+
+
 def _compute_digest(fields: dict[str, Any]) -> str:
     """Computes the digest of a JSON object, whatever the order of its keys and its white space."""
     content = {name: value for name, value in fields.items() if name != _FIELD}

@@ -140,12 +140,13 @@ def write_report(
     source: ProofSource,
     formats: Sequence[Format] = FORMATS,
     sections: Sequence[Section] = (),
+    left_out: Sequence[str] = (),
 ) -> list[Path]:
     """Writes the report and its exports into one folder; returns the files written.
 
     Next to ``report.html`` are ``report.csv`` (metrics), ``report.cards.csv``, ``report.md``,
     ``report.json`` and, for sections of other benchmarks, ``report.<section>.<table>.csv``. Each
-    file is written atomically.
+    file is written atomically. ``left_out`` has sentences on what is not shown, and why.
 
     Raises:
         WriteError: a file cannot be written.
@@ -155,7 +156,7 @@ def write_report(
     system_order = [*view.systems, *(name for name in inputs.systems if name in inputs.controls)]
     inputs = replace(inputs, systems=tuple(system_order))
     rows = list(build_card_rows(inputs, source.render_proof))
-    notices = [source.notice] if source.notice else []
+    notices = [*left_out, *([source.notice] if source.notice else [])]
     if inputs.n_unproved:
         notices.append(
             f"{inputs.n_unproved:,} of {len(inputs.cards):,} cards have no proof: their gold "
