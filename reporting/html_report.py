@@ -205,7 +205,9 @@ def main(
         if not graph_files and inputs.domain in list_shipped_domains():
             domain = domain or inputs.domain
         shapes_files = shapes_files or card_shapes
-    source = open_proof_source(domain, graph_files, shapes_files, is_required=is_named)
+    source = open_proof_source(
+        domain, graph_files, shapes_files, cards=inputs.card_files, is_required=is_named
+    )
     if source.notice:
         print_warning(source.notice)
     for path in write_report(inputs, out, source, requested_formats, sections, left_out):
