@@ -31,6 +31,7 @@ from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
 from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity
+from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
 from kg.base.packed_strings import PackedStrings, StringColumn
@@ -218,6 +219,17 @@ def read_observations(
         [*notes, *missing_notes, *manifest_notes],
     )
     manifests = [source.manifest for source in sources if source.manifest is not None]
+    own_names = {
+        name: name.removesuffix(suffix)
+        for source, suffix in zip(sources, applied_suffixes, strict=True)
+        for name in source.systems
+    }
+    paths = {
+        name: [file for file, source in zip(files, sources, strict=True) if name in source.systems]
+        for name in own_names
+    }
+    tested = {name: preds[name] for name in own_names if own_names[name] not in CONTROLS}
+    alike = list(describe_alike_systems(tested, own_names, paths))
     is_missing: dict[str, NDArray[np.bool_]] = {
         name: np.any(codes < 0, axis=1) for name, codes in preds.items()
     }
@@ -226,16 +238,13 @@ def read_observations(
         unanswered={name: mask for name, mask in is_missing.items() if mask.any()},
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
-        own_names={
-            name: name.removesuffix(suffix)
-            for source, suffix in zip(sources, applied_suffixes, strict=True)
-            for name in source.systems
-        },
+        own_names=own_names,
         warnings=(
             *integrity.warnings,
+            *alike,
             *dict.fromkeys(w for manifest in manifests for w in manifest["card_warnings"]),
         ),
-        signature_details=integrity.signature_details,
+        signature_details=(*integrity.signature_details, *([ALIKE_SYSTEMS] if alike else [])),
     )
 
 
