@@ -418,3 +418,7 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     notes: tuple[str, ...] = ()
     """Notes that a reader of the numbers needs."""
+    rows_sha256: str = ""
+    """SHA-256 of the rows that it was computed from."""
+    content_sha256: str = ""
+    """Digest of all other fields, so that edited numbers are noticed."""
