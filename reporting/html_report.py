@@ -118,8 +118,8 @@ def main(
     requested_formats = parse_formats(formats)
     run_folders = [folder for folder in folders if folder not in curves]
     sections = build_sections(run_folders, allow_changed=allow_changed)
-    sections += build_degradation_sections(curves)
-    sections += build_outcome_sections(records)
+    sections += build_degradation_sections(curves, allow_changed=allow_changed)
+    sections += build_outcome_sections(records, allow_changed=allow_changed)
     if not card_results:
         if samples:
             raise typer.BadParameter(
