@@ -77,7 +77,7 @@ MemoryFinding = Literal["memory", "none", "unclear"]
 
 
 class MemoryTests(msgspec.Struct, frozen=True, kw_only=True):
-    """The two tests of ``memory``. p-values are two-sided, by inverting Newcombe's interval.
+    """The two tests of ``memory``, with p-values by inverting Newcombe's two-sided interval.
 
     Holm's correction covers both tests of all systems.
     """
@@ -88,8 +88,8 @@ class MemoryTests(msgspec.Struct, frozen=True, kw_only=True):
     margin: float
     """A difference that is too large to be called none."""
     p_margin: float
-    """Of a difference as large as the margin, with unusable replies to true claims taken for
-    YES."""
+    """Of a difference as large as the margin or larger, with unusable replies to true claims taken
+    for YES."""
     p_margin_holm: float
     finding: MemoryFinding
 
