@@ -35,7 +35,7 @@ Record = TypeVar("Record", bound=DigestedRecord)
 
 def add_digest(record: Record) -> Record:
     """Returns a struct with the digest of all its other fields, to be written as it is."""
-    digest = _compute_digest(msgspec.json.decode(msgspec.json.encode(record)))
+    digest = compute_digest(msgspec.json.decode(msgspec.json.encode(record)))
     changed: Any = record
     return msgspec.structs.replace(changed, content_sha256=digest)  # type: ignore[no-any-return]
 
@@ -64,7 +64,7 @@ def check_digest(
         return (
             f"Nothing shows whether numbers in {path.name} were changed ({UNVERIFIED_METRICS}).",
         )
-    if recorded == _compute_digest(fields):
+    if recorded == compute_digest(fields):
         return ()
     problem = ChangedRunError(
         f"numbers or texts in {path.name} were changed after it was computed",
@@ -82,7 +82,7 @@ def is_about_metrics(warning: str) -> bool:
     return warning.endswith((f"({CHANGED_METRICS}).", f"({UNVERIFIED_METRICS})."))
 
 
-def _compute_digest(fields: dict[str, Any]) -> str:
+def compute_digest(fields: dict[str, Any]) -> str:
     """Computes the digest of a JSON object, whatever the order of its keys and its white space."""
     content = {name: value for name, value in fields.items() if name != _FIELD}
     return sha256_bytes(msgspec.json.encode(content, order="sorted"))
