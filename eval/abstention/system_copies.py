@@ -23,6 +23,8 @@ ALIKE_SYSTEMS: Final = "systems:alike"
 """What signatures say if systems of different names gave the same replies."""
 MIN_DIFFERENT_TEXTS: Final = 10
 """Systems with fewer different reply texts, such as YES, NO and UNKNOWN, are equal by chance."""
+_SAME_WORDING: Final = frozenset({"kg", "graph_rag"})
+"""Systems that word the oracle's proof of a verdict in the same way, and are no copies."""
 _DIGEST_BYTES: Final = 16
 
 
@@ -53,7 +55,7 @@ def describe_alike_systems(
         digest.update(np.ascontiguousarray(codes))
         by_answers.setdefault(digest.digest(), []).append(name)
     for names in by_answers.values():
-        if len({own_names[name] for name in names}) < 2:
+        if not _are_different([own_names[name] for name in names]):
             continue
         by_replies: dict[int, list[str]] = {}
         for name in names:
@@ -61,12 +63,17 @@ def describe_alike_systems(
             if total is not None:
                 by_replies.setdefault(total, []).append(name)
         for alike in by_replies.values():
-            if len({own_names[name] for name in alike}) > 1:
+            if _are_different([own_names[name] for name in alike]):
                 yield (
                     f"{join_list([clean_text(name) for name in alike])} gave the same replies, "
                     "word for word, to all cards: one is a copy of another, or they work alike "
                     f"({ALIKE_SYSTEMS})."
                 )
+
+
+def _are_different(own_names: Sequence[str]) -> bool:
+    """Returns whether systems have different names, and not only such as work alike."""
+    return len(set(own_names)) > 1 and not _SAME_WORDING.issuperset(own_names)
 
 
 def _digest_replies(files: Sequence[Path], own_name: str) -> int | None:

@@ -169,7 +169,7 @@ def test_foreign_rows_may_have_any_cost_fields(finished_run: Any, tmp_path: Path
         "".join(json.dumps(row | odd_fields[n % 3]) + "\n" for n, row in enumerate(rows)), "utf-8"
     )
     results, metrics = [path, *finished_run.results[1:]], tmp_path / "metrics.json"
-    assert run_epoche("metrics", *results, "--resamples", 50, "--out", metrics).code == 0
+    assert run_epoche("metrics", *results, "--resamples", 100, "--out", metrics).code == 0
     inputs = read_inputs(results, metrics, [finished_run.cards_file])
     assert not inputs.usage["kg"].is_remote
 
