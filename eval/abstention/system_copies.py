@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kg.base.files import iter_decoded_lines
 from kg.base.plain_text import clean_text, join_list
+from kg.base.provenance import manifest_path
 
 ALIKE_SYSTEMS: Final = "systems:alike"
 """What signatures say if systems of different names gave the same replies."""
@@ -55,7 +56,7 @@ def describe_alike_systems(
         digest.update(np.ascontiguousarray(codes))
         by_answers.setdefault(digest.digest(), []).append(name)
     for names in by_answers.values():
-        if not _are_different([own_names[name] for name in names]):
+        if not _are_different(names, own_names, files):
             continue
         by_replies: dict[int, list[str]] = {}
         for name in names:
@@ -63,7 +64,7 @@ def describe_alike_systems(
             if total is not None:
                 by_replies.setdefault(total, []).append(name)
         for alike in by_replies.values():
-            if _are_different([own_names[name] for name in alike]):
+            if _are_different(alike, own_names, files):
                 yield (
                     f"{join_list([clean_text(name) for name in alike])} gave the same replies, "
                     "word for word, to all cards: one is a copy of another, or they work alike "
@@ -71,9 +72,17 @@ def describe_alike_systems(
                 )
 
 
-def _are_different(own_names: Sequence[str]) -> bool:
-    """Returns whether systems have different names, and not only such as work alike."""
-    return len(set(own_names)) > 1 and not _SAME_WORDING.issuperset(own_names)
+def _are_different(
+    names: Sequence[str], own_names: Mapping[str, str], files: Mapping[str, Sequence[Path]]
+) -> bool:
+    """Returns whether systems have different names and runs, and not only such as work alike.
+
+    A run may ask systems that are much alike, such as readers of several formats.
+    """
+    own = {own_names[name] for name in names}
+    runs = {tuple(files[name]) for name in names}
+    is_one_run = len(runs) == 1 and all(manifest_path(path).is_file() for path in runs.pop())
+    return len(own) > 1 and not is_one_run and not _SAME_WORDING.issuperset(own)
 
 
 def _digest_replies(files: Sequence[Path], own_name: str) -> int | None:
