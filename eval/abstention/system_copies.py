@@ -22,7 +22,7 @@ from kg.base.provenance import manifest_path
 
 ALIKE_SYSTEMS: Final = "systems:alike"
 """What signatures say if systems of different names gave the same replies."""
-MIN_DIFFERENT_TEXTS: Final = 10
+MIN_DIFFERENT_TEXTS: Final = 6
 """Systems with fewer different reply texts, such as YES, NO and UNKNOWN, are equal by chance."""
 _SAME_WORDING: Final = frozenset({"kg", "graph_rag"})
 """Systems that word the oracle's proof of a verdict in the same way, and are no copies."""
