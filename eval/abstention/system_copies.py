@@ -53,7 +53,7 @@ def describe_alike_systems(
     by_answers: dict[bytes, list[str]] = {}
     for name, codes in preds.items():
         digest = blake2b(repr(codes.shape).encode())
-        digest.update(np.ascontiguousarray(codes))
+        digest.update(codes.tobytes())
         by_answers.setdefault(digest.digest(), []).append(name)
     for names in by_answers.values():
         if not _are_different(names, own_names, files):

@@ -224,12 +224,12 @@ def read_observations(
         for source, suffix in zip(sources, applied_suffixes, strict=True)
         for name in source.systems
     }
-    paths = {
+    own_files = {
         name: [file for file, source in zip(files, sources, strict=True) if name in source.systems]
         for name in own_names
     }
     tested = {name: preds[name] for name in own_names if own_names[name] not in CONTROLS}
-    alike = list(describe_alike_systems(tested, own_names, paths))
+    alike = list(describe_alike_systems(tested, own_names, own_files))
     is_missing: dict[str, NDArray[np.bool_]] = {
         name: np.any(codes < 0, axis=1) for name, codes in preds.items()
     }
