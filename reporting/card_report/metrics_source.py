@@ -12,8 +12,8 @@ import msgspec
 from cards.card import Card, hash_card_set
 from eval.abstention.manifest import FIXED_FIELDS, read_manifest
 from eval.abstention.metrics.record import MetricsReport, Source
+from eval.abstention.run_integrity import digest_rows
 from kg.base.errors import CardSetMismatchError
-from kg.base.files import sha256_file
 from kg.base.provenance import manifest_path
 
 _HASH_LENGTH = 12
@@ -76,7 +76,7 @@ def check_sources(
 ) -> None:
     """Refuses metrics that were not computed from exactly these rows.
 
-    Metrics of versions that recorded no hashes are only compared by ``check_run``; they have no
+    Metrics of versions that recorded no digests are only compared by ``check_run``; they have no
     digest either, and a warning says so.
 
     Args:
@@ -88,21 +88,21 @@ def check_sources(
     Raises:
         CardSetMismatchError: a file changed since, or is not one that they were computed from.
     """
-    sources = {source.rows_sha256: source for source in report.sources}
+    sources = {source.rows_digest: source for source in report.sources}
     if "" in sources and not report.content_sha256:
         return
     hint = "Compute the metrics again from these results, or name theirs with --metrics."
-    found = {sha256_file(path): path for path in results}
-    for sha256, path in found.items():
-        if sha256 not in sources and not allow_others:
+    found = {digest_rows(path): path for path in results}
+    for digest, path in found.items():
+        if digest not in sources and not allow_others:
             raise CardSetMismatchError(
                 f"the metrics were not computed from these rows: {path.name} changed since, or is "
                 "another file",
                 where=f"{path} and {metrics}",
                 hint=hint,
             )
-    for sha256, source in sources.items():
-        if sha256 not in found:
+    for digest, source in sources.items():
+        if digest not in found:
             raise CardSetMismatchError(
                 f"the metrics were computed from {Path(source.path).name} too, which is not among "
                 "the results as it was then",

@@ -30,7 +30,7 @@ from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
-from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity
+from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity, digest_rows
 from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
@@ -185,7 +185,7 @@ def read_observations(
                 systems=[name.removesuffix(suffix) for name in sources[-1].systems],
             )
         )
-        sources[-1] = msgspec.structs.replace(sources[-1], rows_sha256=read_files[-1].sha256)
+        sources[-1] = msgspec.structs.replace(sources[-1], rows_digest=digest_rows(path))
     integrity = check_integrity(
         read_files,
         rows=ReadCards(reader.index, partial(list_card_fields, reader)),

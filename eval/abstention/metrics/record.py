@@ -188,8 +188,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     systems: tuple[str, ...]
     manifest: dict[str, Any] | None = None
     """The content of the file's run manifest, if it has one."""
-    rows_sha256: str = ""
-    """SHA-256 of the file, so that a report shows no metrics of other rows."""
+    rows_digest: str = ""
+    """Digest of the rows in any order, so that a report shows no metrics of other rows."""
 
 
 class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
