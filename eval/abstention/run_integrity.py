@@ -65,8 +65,8 @@ def digest_rows(path: Path) -> str:
     total = 0
     with path.open("rb") as handle:
         for line in handle:
-            total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=16).digest())
-    return f"{total % (1 << 128):032x}"
+            total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
+    return f"{total % (1 << 256):064x}"
 
 
 @dataclass(frozen=True)
