@@ -144,10 +144,7 @@ def _describe_faithfulness(systems: Mapping[str, SystemReport], kinds: Sequence[
             parts.append(f"of {words[kind].format(f'{n_cards:,}')}, {join_list(shares)}")
     if not parts:
         return []
-    return [
-        "Answered as the card says where the graph, and so memory, says otherwise: "
-        f"{'; '.join(parts)}."
-    ]
+    return [f"Right by the card where memory and graph are wrong: {'; '.join(parts)}."]
 
 
 def describe_finding(tests: MemoryTests | None) -> tuple[str, str]:

@@ -273,7 +273,7 @@ def test_answers_against_the_card_are_said_in_words(metrics):
         hasty={"faithfulness": make_faithfulness(0.0)},
     )
     text = (
-        "Answered as the card says where the graph, and so memory, says otherwise: of 100 cards "
+        "Right by the card where memory and graph are wrong: of 100 cards "
         "whose facts contradict the graph, careful 96 % and hasty 0 %"
     )
     assert answer(report)["memory"].endswith(f"{text}.")
