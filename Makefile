@@ -82,6 +82,7 @@ $(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED LLM_PORT LLM_NUM,$(if $(and $($(na
 
 all: cards near-miss eval sample metrics report ## The main job: cards, near-misses, every offline system and recorded models, metrics, report
 	$(if $(RAG_DENSE)$(filter-out file,$(origin SYSTEMS)),,@echo "rag_dense, retrieval by embeddings, was not asked: make setup-minilm adds its model (118 MB, no PyTorch)")
+	$(if $(is_default),,@$(no_sample))
 	@echo "report: $(OUT)/report.html"
 
 ifneq ($(filter llm,$(MAKECMDGOALS)),)
@@ -211,7 +212,7 @@ metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and con
 	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
 
 report: setup ## One self-contained HTML file beside CSV, Markdown and JSON
-	@$(if $(is_default),[ ! -f '$(sample)/metrics.json' ] || set -- --section '$(sample)'; )$(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' $(if $(wildcard $(degradation)/degradation.json),--section '$(degradation)') --out '$(OUT)/report.html' "$$@"
+	@[ ! -f '$(sample)/metrics.json' ] || set -- --section '$(sample)'; $(EPOCHE) report $(scored) $(source_flags) --metrics '$(OUT)/metrics.json' $(if $(wildcard $(degradation)/degradation.json),--section '$(degradation)') --out '$(OUT)/report.html' "$$@"
 
 # The same cards with their questions in other words, asked of the same systems.
 eval_reworded    = $(EPOCHE) eval --cards '$(paraphrases)/cards.jsonl' $(source_flags) --system $(1) --seed $(SEED) --if-stale set-aside --out '$(paraphrases)/$(call results_of,$(1))' $(EVAL_FLAGS)

@@ -129,6 +129,13 @@ def find_common_sources(
     return sources.pop() if len(sources) == 1 else (None, (), ())
 
 
+def list_graph_hashes(card_files: Iterable[Path]) -> set[str]:
+    """Returns the hashes of the graphs that cards were made from, with facts set aside or not."""
+    origins = map(read_card_origin, card_files)
+    hashes = (hash_ for one in origins for hash_ in (one.graph_sha256, one.full_graph_sha256))
+    return {hash_ for hash_ in hashes if hash_ is not None}
+
+
 def find_shipped_domain(origin: CardOrigin) -> str | None:
     """Returns the shipped domain the cards were built from, so that systems use the same graph."""
     if origin.domain is None:

@@ -194,7 +194,9 @@ def _write_card_report(results: Path, out: Path, formats: list[Format]) -> None:
         metrics = Path(folder) / "metrics.json"
         write_json_atomic(metrics, measure(read_observations([results])))
         inputs = read_inputs([results], metrics, None)
-    source = open_proof_source(*find_common_sources(inputs.card_files), is_required=False)
+    source = open_proof_source(
+        *find_common_sources(inputs.card_files), cards=inputs.card_files, is_required=False
+    )
     write_report(inputs, out, source, formats, ())
 
 

@@ -98,7 +98,11 @@ def main(
         refuse_overwriting,
         write_report,
     )
-    from reporting.card_report.sample_section import build_sample_section, is_sample
+    from reporting.card_report.sample_section import (
+        build_sample_section,
+        describe_left_out_sample,
+        is_sample,
+    )
     from reporting.section_page import write_section
     from reporting.sections_page import write_sections
 
@@ -114,8 +118,8 @@ def main(
     requested_formats = parse_formats(formats)
     run_folders = [folder for folder in folders if folder not in curves]
     sections = build_sections(run_folders, allow_changed=allow_changed)
-    sections += build_degradation_sections(curves)
-    sections += build_outcome_sections(records)
+    sections += build_degradation_sections(curves, allow_changed=allow_changed)
+    sections += build_outcome_sections(records, allow_changed=allow_changed)
     if not card_results:
         if samples:
             raise typer.BadParameter(
@@ -144,17 +148,26 @@ def main(
     card_results = find_result_files(card_results)
     metrics = metrics or find_metrics(card_results)
     if previous:
-        sections = [build_history_section(metrics, previous), *sections]
+        history = build_history_section(metrics, previous, allow_changed=allow_changed)
+        sections = [history, *sections]
     if skip_other_cards and cards:
         card_results = filter_results_by_cards(card_results, cards)
     input_files = [*card_results, metrics, *(cards or ())]
     inputs = read_inputs(
         card_results, metrics, cards, without_mined=without_mined, allow_changed=allow_changed
     )
+    left_out: list[str] = []
     for number, folder in enumerate(samples, start=1):
-        sample = build_sample_section(folder, inputs.cards, number)
+        sample = build_sample_section(
+            folder,
+            inputs.cards,
+            number,
+            known_warnings=inputs.warnings,
+            allow_changed=allow_changed,
+        )
         if sample is None:
             print_warning(f"{folder}: not a sample of these cards, and left out; make it again")
+            left_out.append(describe_left_out_sample(folder))
         else:
             sections.append(sample)
     input_files += [path for part in sections for path in part.sources]
@@ -178,6 +191,7 @@ def main(
             f"the section {part.name} is about other cards ({part.card_set[:12]}) than the results "
             f"({card_set}) and is left out; make it again"
         )
+        left_out.append(f"The section {part.name} is not shown: it is about other cards.")
     sections = [part for part in sections if part not in others]
     for line in render_warnings(inputs.warnings):
         print_text(line)
@@ -191,10 +205,12 @@ def main(
         if not graph_files and inputs.domain in list_shipped_domains():
             domain = domain or inputs.domain
         shapes_files = shapes_files or card_shapes
-    source = open_proof_source(domain, graph_files, shapes_files, is_required=is_named)
+    source = open_proof_source(
+        domain, graph_files, shapes_files, cards=inputs.card_files, is_required=is_named
+    )
     if source.notice:
         print_warning(source.notice)
-    for path in write_report(inputs, out, source, requested_formats, sections):
+    for path in write_report(inputs, out, source, requested_formats, sections, left_out):
         print_text(f"report: {path}")
 
 

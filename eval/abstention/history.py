@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from eval.blocks.glossary import describe_metric
 from eval.blocks.section import Section
 from eval.blocks.text_format import UNDEFINED_TEXT, format_name, to_chart_estimate
 from eval.metrics.metric_value import MetricValue
+from eval.metrics.record_digest import is_about_metrics
 from kg.base.csv_text import to_csv
 from kg.base.errors import RecordError, SettingError
 from kg.base.plain_text import format_count, join_list
@@ -76,20 +78,24 @@ def find_metrics_file(path: Path) -> Path:
     return path / METRICS_FILE if path.is_dir() else path
 
 
-def build_history_section(metrics: Path, previous: Sequence[Path]) -> Section:
+def build_history_section(
+    metrics: Path, previous: Sequence[Path], *, allow_changed: bool = False
+) -> Section:
     """Builds the section that compares a report's systems with their earlier runs.
 
     Args:
         metrics: the metrics file of the report.
         previous: metrics files of earlier runs, or folders with one.
+        allow_changed: accept metrics that were edited, with a notice.
 
     Raises:
         MissingFileError: a file does not exist.
         RecordError: a file is no metrics file, or a date in it cannot be read.
+        ChangedRunError: metrics were edited, and this is not accepted.
         SettingError: a run has no date, or no system of the report was run before.
     """
     paths = [metrics, *map(find_metrics_file, previous)]
-    reports = [read_metrics(path) for path in paths]
+    reports = [read_metrics(path, allow_changed=allow_changed) for path in paths]
     policies = [_get_policy(report) for report in reports]
     now = set(policies[0].systems)
     metric = choose_ranking_metric(
@@ -119,7 +125,15 @@ def build_history_section(metrics: Path, previous: Sequence[Path]) -> Section:
             hint=f"The report has {', '.join(sorted(now))}. Give --previous the metrics.json of "
             "another run of one of them.",
         )
-    return _build_section(repeated, metric, reports[0], tuple(paths[1:]))
+    # What must be said of the report's own metrics is said at its top.
+    warnings = [
+        f"{format_name(path.parent.name)}: {warning}"
+        for path, report in zip(paths[1:], reports[1:], strict=True)
+        for warning in report.warnings
+        if warning not in reports[0].warnings or is_about_metrics(warning)
+    ]
+    section = _build_section(repeated, metric, reports[0], tuple(paths[1:]))
+    return replace(section, notices=(*section.notices, *dict.fromkeys(warnings)))
 
 
 def _get_policy(report: MetricsReport) -> PolicyReport:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from kg.base.console import print_warning_once
 from kg.base.errors import MissingFileError
 from kg.base.files import MAX_LINE_BYTES
 from kg.base.provenance import manifest_path
@@ -78,6 +79,13 @@ def _read_first_line(path: Path, probe: type[_Probe]) -> _Probe | None:
 
 
 def _find_in_folder(folder: Path) -> list[Path]:
+    for manifest in sorted(folder.glob("*.manifest.json")):
+        results = folder / f"{manifest.name.removesuffix('.manifest.json')}{_SUFFIX}"
+        if not results.exists() and _is_run_manifest(manifest):
+            print_warning_once(
+                f"{manifest} is of results that are not there ({results.name}): their systems are "
+                "left out"
+            )
     files = sorted(
         path
         for path in folder.glob(f"*{_SUFFIX}")

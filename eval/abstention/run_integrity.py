@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
@@ -50,11 +51,22 @@ class ReadFile:
         path: the file.
         card_set: the card set that its rows name; empty if they name none.
         counts: its number of rows by prediction; None if they were not counted.
+        systems: the systems that its rows name; None if they were not listed.
     """
 
     path: Path
     card_set: str = ""
     counts: Mapping[str, int] | None = None
+    systems: Sequence[str] | None = None
+
+
+def digest_rows(path: Path) -> str:
+    """Returns a digest of the rows of a file that does not depend on their order."""
+    total = 0
+    with path.open("rb") as handle:
+        for line in handle:
+            total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
+    return f"{total % (1 << 256):064x}"
 
 
 @dataclass(frozen=True)
@@ -160,7 +172,7 @@ def check_integrity(
     graphs = {
         path: manifest.graph_sha256[:8]
         for path, manifest in manifests.items()
-        if manifest.other_graph and manifest.graph_sha256
+        if manifest.graph_sha256 and _is_of_other_graph(path, manifest)
     }
     sentence = "The systems of {} used another graph than the one that the cards were made from"
     findings.add_mark(f"graph:{','.join(sorted(set(graphs.values())))}", sentence, list(graphs))
@@ -251,6 +263,14 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
                 where=where,
                 hint=ACCEPT_HINT,
             )
+    for name in file.systems or ():
+        if name not in manifest.systems:
+            yield ChangedRunError(
+                f"{file.path.name} has rows of {name!r}, and its run is of "
+                f"{join_first(manifest.systems, _MAX_NAMED_FILES)}",
+                where=where,
+                hint=ACCEPT_HINT,
+            )
     n_rows = sum((file.counts or {}).values())
     if n_rows > manifest.rows_expected:
         yield ChangedRunError(
@@ -265,6 +285,15 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
             where=where,
             hint=ACCEPT_HINT,
         )
+
+
+def _is_of_other_graph(path: Path, manifest: RunManifest) -> bool:
+    """Returns whether a run used another graph than its cards were made from, said or not."""
+    if manifest.other_graph:
+        return True
+    card_file = find_card_file(manifest_path(path))
+    graph = None if card_file is None else read_card_origin(card_file).graph_sha256
+    return graph is not None and graph != manifest.graph_sha256
 
 
 def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> ChangedRunError | None:

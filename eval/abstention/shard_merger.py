@@ -97,7 +97,10 @@ def merge_shards(
             record_accepted(merged, accepted),
             results=out.name,
             cards_file=make_relative_name(cards_file, out.parent),
-            rows_sha256=sha256_file(out),
+            # Of a killed session's rows nothing is recorded either.
+            rows_sha256=None
+            if any(manifests[path].rows_sha256 is None for path in ordered)
+            else sha256_file(out),
         )
         write_manifest(manifest_path(out), merged)
     return merged

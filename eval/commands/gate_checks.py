@@ -138,8 +138,8 @@ def _compare_with_baseline(
             names[candidate],
             *counts,
             request.max_failures,
-            f"{counts[0]:,} of the {counts[1]:,} {runs.noun}s that the baseline answered have no "
-            "answer",
+            f"{counts[0]:,} of the {counts[1]:,} {runs.noun}s that the baseline answered "
+            f"{'has' if counts[0] == 1 else 'have'} no answer",
         )
         for candidate, baseline in pairs
         if (counts := measurement.count_uncovered(candidate, baseline))[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from eval.blocks.section import Section
-from eval.extraction.files import MANIFEST, OUTPUT_FILES, SAMPLES
+from eval.extraction.files import COMPARISON, MANIFEST, METRICS, OUTPUT_FILES, SAMPLES
 from eval.extraction.manifest import COMMAND, FIXED_FIELDS, ExtractionManifest
 from eval.extraction.row import OUTCOMES, ROWS, ExtractionRow
 from eval.extraction.row_builder import get_row_key, score_reply
@@ -68,5 +68,6 @@ EXTRACTION: Final = Benchmark(
     write_outputs=_write_outputs,
     hash_dataset=_hash_dataset,
     measure=_measure,
+    computed_records=((METRICS, "report"), (COMPARISON, "")),
     build_section=_build_section,
 )

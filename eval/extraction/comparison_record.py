@@ -92,3 +92,7 @@ class ExtractionComparison(msgspec.Struct, frozen=True, kw_only=True):
     best_by_metric: dict[str, str | None]
     """Criterion → best system; null if no system has a value, or if several share the best one."""
     notes: tuple[str, ...] = ()
+    rows_sha256: str = ""
+    """SHA-256 of the rows that it was computed from."""
+    content_sha256: str = ""
+    """Digest of all other fields, so that edited numbers are noticed."""

@@ -125,6 +125,7 @@ class ExtractionMeasurement(Measurement):
                 "avg": self._plan.average,
             },
             notes=tuple(list_run_notes(run_set)),
+            asked=run_set.asked,
         )
         super().__init__(runs, plan)
 

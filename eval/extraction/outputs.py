@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from eval.extraction.aggregate import aggregate_rows
 from eval.extraction.files import (
     COMPARISON,
@@ -25,8 +27,10 @@ from eval.extraction.record import ExtractionReport
 from eval.extraction.row import ERROR, OUTCOMES, ExtractionRow, read_rows
 from eval.extraction.summary import render_summary
 from eval.harness.outputs import delete_outputs
+from eval.metrics.record_digest import add_digest
 from kg.base.csv_text import to_csv
 from kg.base.files import (
+    sha256_file,
     to_json_bytes,
     write_files_atomic,
     write_jsonl_atomic,
@@ -55,7 +59,9 @@ def write_outputs(folder: Path) -> ExtractionReport:
     manifest = read_manifest(folder / MANIFEST)
     rows_path = folder / manifest.rows
     plan = manifest.build_measurement_plan(tuple(_manifest_notes(manifest)))
+    rows_sha256 = sha256_file(rows_path)
     report = aggregate_rows(read_rows(rows_path), plan)
+    report = add_digest(msgspec.structs.replace(report, rows_sha256=rows_sha256))
     contents = {
         folder / METRICS: to_json_bytes({"report": report}, indent=2) + b"\n",
         folder / SUMMARY: render_summary(manifest, report).encode(),
@@ -64,6 +70,7 @@ def write_outputs(folder: Path) -> ExtractionReport:
         from eval.extraction.comparison import compare_systems
 
         comparison = compare_systems(read_rows(rows_path), report, plan)
+        comparison = add_digest(msgspec.structs.replace(comparison, rows_sha256=rows_sha256))
         contents[folder / COMPARISON] = to_json_bytes(comparison, indent=2) + b"\n"
     else:
         delete_outputs(folder, [COMPARISON])

@@ -57,11 +57,7 @@ Metric = Literal[
     "quote_precision",
     "quote_recall",
     "omission_rate",
-    "latency_mean_s",
-    "latency_p50_s",
-    "latency_p95_s",
-    "latency_p99_s",
-    "latency_min_s",
+    "latency_mean_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_min_s",
     "latency_max_s",
     "throughput_rps",
     "token_efficiency",
@@ -76,7 +72,7 @@ Metric = Literal[
     "field_level_consistency",
     "value_variance",
     "expected_calibration_error",
-]
+]  # fmt: skip
 """Every scalar metric by its name in ``metrics``; those with three averages by the plan's."""
 
 Headline = Literal["extraction_quality_score", "field_accuracy_macro"]
@@ -418,3 +414,7 @@ class ExtractionReport(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     notes: tuple[str, ...] = ()
     """Notes that a reader of the numbers needs."""
+    rows_sha256: str = ""
+    """SHA-256 of the rows that it was computed from."""
+    content_sha256: str = ""
+    """Digest of all other fields, so that edited numbers are noticed."""

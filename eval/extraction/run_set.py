@@ -98,12 +98,14 @@ class RunSet:
         samples: id of each shared sample → its hash, in the order of the first run.
         n_left_out: number of samples that not all runs asked.
         repeats: number of repeats that all runs have.
+        asked: for each run, the id of each of its samples → its hash.
     """
 
     runs: tuple[FinishedRun, ...]
     samples: dict[str, str]
     n_left_out: int
     repeats: int
+    asked: tuple[dict[str, str], ...] = ()
 
     def iter_rows(self, sample_ids: Collection[str] | None = None) -> Iterator[ExtractionRow]:
         """Yields the rows of some shared samples, by default of all, up to ``repeats``."""
@@ -145,7 +147,8 @@ def open_runs(folders: Sequence[Path]) -> RunSet:
         )
     )
     shared, n_left_out = select_shared_items(folders, digests, noun=NOUN)
-    return RunSet(runs, shared, n_left_out, min(item.repeats for item in manifests))
+    repeats = min(item.repeats for item in manifests)
+    return RunSet(runs, shared, n_left_out, repeats, tuple(digests))
 
 
 def list_run_notes(run_set: RunSet) -> Iterator[str]:

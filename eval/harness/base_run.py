@@ -14,7 +14,7 @@ from eval.harness.resume import OUT_HINT, AnyManifest, make_no_resume_error
 from eval.harness.session import RunLimits, RunStatus, Session
 from eval.harness.systems.description import merge_observed
 from eval.harness.totals import CallMeter
-from eval.harness.verification.changed_files import record_accepted
+from eval.harness.verification.changed_files import lacks_hashes, record_accepted
 from eval.harness.workers import Question
 from kg.base.errors import ChangedRunError
 from kg.base.files import sha256_file, write_json_atomic
@@ -84,6 +84,8 @@ class BaseRun(Generic[AnyManifest]):
         self._manifest_file = manifest_file
         self._observed = observed
         self._meter = CallMeter()
+        self._has_unverified_rows = False
+        """Whether rows are resumed of which an earlier session ended without recording a hash."""
 
     def load_rows(
         self,
@@ -108,6 +110,9 @@ class BaseRun(Generic[AnyManifest]):
         if not self._flags.resume:
             raise make_no_resume_error(self._flags.out)
         self._manifest = resume_run(self._manifest)
+        self._has_unverified_rows = lacks_hashes(
+            msgspec.json.decode(self._manifest_file.read_bytes(), type=type(self._manifest))
+        )
         journal.load_rows(rows)
         self.refuse_changed_journal(journal)
 

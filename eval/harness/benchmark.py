@@ -60,6 +60,9 @@ class Benchmark(Generic[Item, Row, Manifest]):
         scores_kind: kind of the manifest of scores that lie in a folder without a run; such
             folders are measured and reported like runs. Empty if there are none.
         scores_files: names of the files of scores that such a manifest hashes in ``files_sha256``.
+        computed_records: the files of numbers that the section shows as they were written, each
+            with the key of its record in the file, or an empty text; the records have digests of
+            themselves and of the rows.
         build_section: builds the section of a run in reports, given its folder and the start of
             all ids in it; without it, or if it returns None, the section has tables of metrics.
         measure: measures runs, given their folders and how items are resampled; None if the
@@ -85,5 +88,6 @@ class Benchmark(Generic[Item, Row, Manifest]):
     hash_dataset: Callable[[Path, Manifest], str | None] | None = None
     scores_kind: str = ""
     scores_files: Sequence[str] = ()
+    computed_records: Sequence[tuple[str, str]] = ()
     build_section: Callable[[Path, str], Section | None] | None = None
     measure: Callable[[Sequence[Path], ResamplingPlan], Measurement] | None = None

@@ -144,7 +144,8 @@ class _FileRun(BaseRun[AnyManifest]):
 
     def describe_rows(self, status: RunStatus) -> dict[str, Any]:
         """Returns the hash of the finished file."""
-        return {"rows_sha256": None if status == "running" else sha256_file(self._flags.out)}
+        is_unknown = status == "running" or self._has_unverified_rows
+        return {"rows_sha256": None if is_unknown else sha256_file(self._flags.out)}
 
     def count_rows(self, _status: RunStatus) -> dict[str, int]:
         """Returns the number of rows by outcome."""

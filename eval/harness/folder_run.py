@@ -343,6 +343,6 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
 
     def describe_rows(self, status: RunStatus) -> dict[str, Any]:
         """Returns the hashes of the rows, and of what they were computed from."""
-        is_running = status == "running"
-        hashes = {} if is_running else hash_run_files(self._flags.out, self._benchmark)
+        is_unknown = status == "running" or self._has_unverified_rows
+        hashes = {} if is_unknown else hash_run_files(self._flags.out, self._benchmark)
         return {"files_sha256": hashes}

@@ -92,6 +92,8 @@ class MeasuredRuns:
         warnings: what must be said wherever a number is shown.
         controls: systems that ignore their input and are not among ``systems``. They have
             estimates, and a condition of the gate may name them.
+        asked: for each run, the items that it was asked: id → content or its hash; empty if the
+            benchmark counts uncovered items itself.
     """
 
     benchmark: str
@@ -106,6 +108,7 @@ class MeasuredRuns:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
+    asked: tuple[Mapping[str, object], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,12 +148,18 @@ class Measurement(ABC):
         """Returns what a reader of the estimates must know before quoting one."""
         return self.runs.notes
 
-    def count_uncovered(self, candidate: str, baseline: str) -> tuple[int, int]:  # noqa: ARG002
-        """Counts items that the baseline has and the candidate lacks, and all of the baseline.
+    def count_uncovered(self, candidate: str, baseline: str) -> tuple[int, int]:
+        """Counts items that the baseline was asked and the candidate was not, and all of these.
 
-        (0, 0) if it lacks none, or if the benchmark does not say.
+        (0, 0) if the benchmark does not say.
         """
-        return 0, 0
+        runs = {system.name: system.run for system in self.runs.systems}
+        if not self.runs.asked:
+            return 0, 0
+        own, expected = (self.runs.asked[runs[name]] for name in (candidate, baseline))
+        # An item of the same id and other content is another one.
+        n_uncovered = sum(own.get(id_) != content for id_, content in expected.items())
+        return n_uncovered, len(expected)
 
     @abstractmethod
     def estimates(self, system: str) -> Mapping[str, Estimate]:

@@ -17,6 +17,7 @@ from eval.metrics.gate import (
     check_with_limits,
     parse_condition,
 )
+from eval.metrics.record_digest import is_about_metrics
 from eval.outcomes.baseline import (
     BaselineComparison,
     RecordedSystem,
@@ -48,6 +49,7 @@ def check_outcomes(request: GateRequest) -> list[Check]:
     Raises:
         SettingError: a condition is not valid, or a record is its own baseline.
         RecordError: a file is no record of ``epoche outcomes``, or cannot be compared.
+        ChangedRunError: a record was edited after it was computed.
         DuplicateIdError: two records have a system of the same name.
         SystemNotFoundError: a condition names a system that is not there, or no system has a
             baseline.
@@ -58,7 +60,7 @@ def check_outcomes(request: GateRequest) -> list[Check]:
             raise SettingError(
                 "a record cannot be its own baseline", where=str(path), hint="Give an earlier one."
             )
-    systems = _read_systems(request.runs)
+    systems = _read_systems(request.runs, allow_changed=request.allow_changed)
     values = {
         system.name: collect_gated_values(system.report.systems[system.name], system.report)
         for system in systems
@@ -79,11 +81,13 @@ def check_outcomes(request: GateRequest) -> list[Check]:
     return checks
 
 
-def _read_systems(paths: Sequence[Path]) -> list[RecordedSystem]:
+def _read_systems(paths: Sequence[Path], *, allow_changed: bool) -> list[RecordedSystem]:
     """Reads the systems of some records, which must have different names."""
     systems: dict[str, RecordedSystem] = {}
     for path in paths:
-        report = read_outcomes(path)
+        report = read_outcomes(path, allow_changed=allow_changed)
+        for note in filter(is_about_metrics, report.notes):
+            print_text(f"WARNING: {to_one_line(note)}")
         for name in report.systems:
             if name in systems:
                 raise DuplicateIdError(
@@ -100,7 +104,8 @@ def _compare_systems(
 ) -> list[Check]:
     """Compares every system with the same system in the baseline, on the questions of both."""
     where = ", ".join(map(str, request.baseline))
-    pairs = pair_systems(systems, _read_systems(request.baseline), where=where)
+    earlier = _read_systems(request.baseline, allow_changed=request.allow_changed)
+    pairs = pair_systems(systems, earlier, where=where)
     named = list(dict.fromkeys(condition.metric for condition in conditions))
     comparisons: list[Comparison] = []
     coverage: list[Check] = []

@@ -13,6 +13,7 @@ import numpy as np
 
 from eval.harness.predictions.rows import MAX_ARRAY_BYTES
 from eval.metrics.comparison import Comparison
+from eval.metrics.record_digest import check_digest
 from eval.outcomes.measures import compute_value, list_measures
 from eval.outcomes.reader import OUTCOMES
 from eval.stats.estimates import Estimate
@@ -85,6 +86,8 @@ class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
     resamples: int
     seed: int
     notes: tuple[str, ...] = ()
+    content_sha256: str = ""
+    """Digest of all other fields, so that edited numbers are noticed."""
 
 
 OUTCOME_LETTERS: Final = {outcome[0]: outcome for outcome in OUTCOMES}
@@ -112,12 +115,20 @@ def is_outcomes_record(path: Path) -> bool:
         return False
 
 
-def read_outcomes(path: Path) -> OutcomesReport:
+def read_outcomes(path: Path, *, allow_changed: bool = False) -> OutcomesReport:
     """Reads a record.
+
+    Args:
+        path: the file.
+        allow_changed: accept one that was edited, if its measures are those of its outcomes.
+
+    Returns:
+        The record; its notes say so if it was edited, or has no digest.
 
     Raises:
         MissingFileError: no such file.
         RecordError: the file has another structure.
+        ChangedRunError: it was edited after it was computed, and this is not accepted.
     """
     path = require_file(path, "record of graded answers")
     try:
@@ -129,7 +140,8 @@ def read_outcomes(path: Path) -> OutcomesReport:
             where=str(path),
             hint="Make it with `epoche outcomes --out`.",
         ) from error
-    return report
+    warnings = check_digest(path, command="epoche outcomes", allow_changed=allow_changed)
+    return msgspec.structs.replace(report, notes=(*warnings, *report.notes))
 
 
 def _check_record(report: OutcomesReport) -> None:

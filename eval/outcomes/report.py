@@ -14,6 +14,7 @@ import numpy as np
 
 from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
 from eval.metrics.measurement import ResamplingPlan
+from eval.metrics.record_digest import add_digest
 from eval.outcomes.measures import (
     ABSTAINED,
     RIGHT,
@@ -92,7 +93,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
                 f"{system} lacks {format_count(missing, 'answer')} that other systems or repeats "
                 "have; they count as unusable"
             )
-    return OutcomesReport(
+    report = OutcomesReport(
         version=package_version(),
         n_questions=len(table.ids),
         n_answerable=int(table.is_answerable.sum()) if table.is_answerability_known else None,
@@ -115,6 +116,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         seed=plan.seed,
         notes=tuple(notes),
     )
+    return add_digest(report)
 
 
 def _estimate(

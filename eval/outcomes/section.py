@@ -47,18 +47,21 @@ _EXPLANATIONS = {
 }
 
 
-def build_outcome_sections(paths: Sequence[Path]) -> list[Section]:
+def build_outcome_sections(paths: Sequence[Path], *, allow_changed: bool = False) -> list[Section]:
     """Builds the sections of records of ``epoche outcomes``, each with ids of its own.
 
     Raises:
-        MissingFileError, RecordError: as ``read_outcomes``.
+        MissingFileError, RecordError, ChangedRunError: as ``read_outcomes``.
     """
     ids = ("outcomes", *(f"outcomes-{n}" for n in range(2, len(paths) + 1)))
-    return [_build_section(path, id_) for path, id_ in zip(paths, ids, strict=False)]
+    return [
+        _build_section(path, id_, allow_changed=allow_changed)
+        for path, id_ in zip(paths, ids, strict=False)
+    ]
 
 
-def _build_section(path: Path, id_: str) -> Section:
-    report = read_outcomes(path)
+def _build_section(path: Path, id_: str, *, allow_changed: bool) -> Section:
+    report = read_outcomes(path, allow_changed=allow_changed)
     n_answerable = report.n_answerable
     return Section(
         id=id_,

@@ -186,6 +186,7 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> RetrievalMeas
             *_list_missing_rows(folders, read),
             *_list_notes(manifests),
         ),
+        asked=tuple(contents),
     )
     return RetrievalMeasurement(scores, failures, runs, plan)
 

@@ -27,8 +27,9 @@ from eval.harness.verification.changed_files import (
     warn_unverified,
 )
 from eval.harness.verification.folder_verifier import verify_folder
+from eval.metrics.record_digest import check_digest
 from kg.base.errors import ChangedRunError
-from kg.base.files import iter_decoded_lines
+from kg.base.files import iter_decoded_lines, sha256_file
 
 SCORES_HINT: Final = (
     "Score the run again, or restore them; --allow-changed accepts them, and every signature then "
@@ -99,6 +100,39 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
         detail = CHANGED_ROWS
         warnings.append(f"{describe_accepted(row_problem)}.")
     return FolderIntegrity(detail, tuple(warnings))
+
+
+def check_computed_records(folder: Path, *, allow_changed: bool = False) -> tuple[str, ...]:
+    """Refuses computed numbers in a run folder that were edited, or are not those of its rows.
+
+    Returns:
+        What must be said beside the numbers: that this was accepted, or cannot be known.
+
+    Raises:
+        ChangedRunError: numbers were edited or are of other rows, and this is not accepted.
+    """
+    benchmark = find_measured_benchmark(folder)
+    warnings: dict[str, None] = {}
+    for name, key in benchmark.computed_records:
+        path = folder / name
+        if not path.is_file():
+            continue
+        warnings |= dict.fromkeys(
+            check_digest(path, key=key, command=benchmark.command, allow_changed=allow_changed)
+        )
+        fields = msgspec.json.decode(path.read_bytes())
+        recorded = (fields[key] if key else fields).get("rows_sha256")
+        if recorded and recorded != sha256_file(folder / benchmark.rows_file):
+            problem = ChangedRunError(
+                f"{name} was computed from other rows than {benchmark.rows_file}",
+                where=str(path),
+                hint=f"Give the command of the run again (`{benchmark.command}`): it computes them "
+                "from these rows.",
+            )
+            if not allow_changed:
+                raise problem
+            warnings[f"{describe_accepted(problem)}."] = None
+    return tuple(warnings)
 
 
 def _find_changed_scores(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> list[Path]:

@@ -14,7 +14,7 @@ from eval.harness.verification.changed_files import UNVERIFIED_ROWS
 from eval.metrics.measurement import ResamplingPlan
 from eval.metrics.runs.report import build_metrics
 from eval.metrics.runs.run_set import require_distinct_folders
-from eval.runs.integrity import check_folders
+from eval.runs.integrity import check_computed_records, check_folders
 from eval.runs.measurement import list_folder_files, measure_folders
 from kg.base.errors import MissingFileError, RecordError
 from kg.base.files import require_file
@@ -37,7 +37,7 @@ def build_section(folder: Path | str, id_: str = "", *, allow_changed: bool = Fa
     Raises:
         MissingFileError: the folder or a file that the section needs does not exist.
         RecordError: the folder is no run of a known benchmark, or one of its files is damaged.
-        ChangedRunError: rows are not as their run left them.
+        ChangedRunError: rows are not as their run left them, or computed numbers were edited.
     """
     folder = Path(folder)
     id_ = id_ or find_section_name(folder)
@@ -45,10 +45,11 @@ def build_section(folder: Path | str, id_: str = "", *, allow_changed: bool = Fa
     section = build(folder, id_) if build is not None else None
     if section is not None:
         integrity = check_folders([folder], allow_changed=allow_changed)
+        computed = check_computed_records(folder, allow_changed=allow_changed)
         is_unverified = integrity.signature_detail == UNVERIFIED_ROWS
         return replace(
             section,
-            notices=(*integrity.warnings, *section.notices),
+            notices=(*integrity.warnings, *computed, *section.notices),
             caveats=(*section.caveats, *((UNVERIFIED_CAVEAT,) if is_unverified else ())),
         )
     measurement = measure_folders([folder], ResamplingPlan(), allow_changed=allow_changed)

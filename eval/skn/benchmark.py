@@ -9,7 +9,7 @@ from typing import Final
 from eval.blocks.section import Section
 from eval.harness.benchmark import Benchmark
 from eval.metrics.measurement import Measurement, ResamplingPlan
-from eval.skn.files import MANIFEST, OUTPUT_FILES, ROWS, SAMPLES, SOURCES
+from eval.skn.files import MANIFEST, METRICS, OUTPUT_FILES, ROWS, SAMPLES, SOURCES
 from eval.skn.items import Sample, read_samples
 from eval.skn.manifest import COMMAND, FIXED_FIELDS, SknManifest
 from eval.skn.row import SknRow
@@ -70,5 +70,6 @@ SKN: Final = Benchmark(
     write_outputs=_write_outputs,
     hash_dataset=_hash_dataset,
     measure=_measure,
+    computed_records=((METRICS, "report"),),
     build_section=_build_section,
 )

@@ -142,11 +142,8 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
         list(_read_observations(folder, manifest, run_names))
         for folder, manifest, run_names in zip(folders, manifests, names, strict=True)
     ]
-    shared, n_left_out = select_shared_items(
-        folders,
-        [{row.sample: [row.category, row.answerable] for row in run_rows} for run_rows in rows],
-        noun=_NOUN,
-    )
+    asked = [{row.sample: [row.category, row.answerable] for row in found} for found in rows]
+    shared, n_left_out = select_shared_items(folders, asked, noun=_NOUN)
     repeats = min(manifest.repeats for manifest in manifests)
     systems = list_systems(names)
     shared_rows = [
@@ -188,6 +185,7 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SknMeasuremen
             *_list_missing_rows(folders, manifests, rows),
             *_list_notes(manifests, repeats),
         ),
+        asked=tuple(asked),
     )
     return SknMeasurement(SampleCounts(rows_by_pipeline, skn_plan), runs, plan)
 

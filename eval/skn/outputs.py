@@ -15,6 +15,7 @@ import msgspec
 
 from eval.harness.reply import VOTES
 from eval.harness.resume import round_trip_json
+from eval.metrics.record_digest import add_digest
 from eval.skn.files import (
     CATEGORIES,
     DETAILS,
@@ -40,7 +41,7 @@ from eval.skn.scoring.record import Mode, SknReport
 from eval.skn.search_source import read_sources
 from eval.skn.summary import render_summary
 from kg.base.csv_text import to_csv
-from kg.base.files import to_json_bytes, write_files_atomic
+from kg.base.files import sha256_file, to_json_bytes, write_files_atomic
 
 
 def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
@@ -70,8 +71,12 @@ def write_outputs(folder: Path) -> tuple[dict[str, Any], SknReport]:
         judge_agreement = measure_agreement(row_verdicts, read_anchors(folder / VOTES))
     mode: Mode = "published" if manifest.mode == "as-published" else "corrected"
     measured_report = measure_run(rows, plan, agreement=judge_agreement, mode=mode)
-    report = msgspec.structs.replace(
-        measured_report, notes=(*_list_run_notes(manifest), *measured_report.notes)
+    report = add_digest(
+        msgspec.structs.replace(
+            measured_report,
+            notes=(*_list_run_notes(manifest), *measured_report.notes),
+            rows_sha256=sha256_file(folder / manifest.rows),
+        )
     )
     wide_rows = WideRows(
         read_samples(folder / SAMPLES),

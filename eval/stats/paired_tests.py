@@ -140,6 +140,45 @@ def square_and_add(
     )
 
 
+_MIN_NEWCOMBE_P = 1e-9
+"""Smallest p-value that inverting an interval gives."""
+
+
+def compute_newcombe_p(
+    first: tuple[float, float], second: tuple[float, float], null: float = 0.0
+) -> float:
+    """Computes the two-sided p-value of a difference of two independent proportions.
+
+    It is 1 minus the confidence at which an end of Newcombe's interval is ``null``, so that p is
+    below 5 % exactly if the 95 % interval excludes ``null``.
+
+    Args:
+        first: number of successes and of trials.
+        second: the same of what is subtracted.
+        null: the difference that is tested.
+
+    Returns:
+        p from 1e-9 to 1.
+
+    Raises:
+        ValueError: no trials.
+    """
+    value_1, value_2 = (successes / trials for successes, trials in (first, second))
+
+    def is_excluded(p_value: float) -> bool:
+        intervals = (wilson_interval(*counts, 1 - p_value) for counts in (first, second))
+        low, high = square_and_add((value_1, next(intervals)), (value_2, next(intervals)))
+        return not low <= null <= high
+
+    low, high = math.log(_MIN_NEWCOMBE_P), 0.0
+    if is_excluded(_MIN_NEWCOMBE_P):
+        return _MIN_NEWCOMBE_P
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_excluded(math.exp(middle)) else (middle, high)
+    return math.exp(high)
+
+
 def compute_newcombe_interval(
     candidate: Floats, baseline: Floats, confidence: float, *, is_binary: bool
 ) -> Interval:

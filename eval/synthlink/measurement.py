@@ -133,7 +133,9 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeas
                 where=f"{folders[0]} and {folder}",
                 hint="Score both with the same catalogue.",
             )
-    numbers = _list_shared_questions(folders, manifests)
+    asked = _list_asked_questions(folders, manifests)
+    shared, _ = select_shared_items(folders, asked, noun=_NOUN)
+    numbers = sorted(shared.values())
     scores = [select_questions(read_scores(folder), numbers) for folder in folders]
     own_names = [
         [_name_system(folder, scored.name)] for folder, scored in zip(folders, scores, strict=True)
@@ -163,21 +165,24 @@ def measure_runs(folders: Sequence[Path], plan: ResamplingPlan) -> SynthLinkMeas
             *describe_left_out(len(numbers), first.questions - len(numbers), noun=_NOUN),
             *_list_notes(reports, manifests),
         ),
+        asked=tuple(asked),
     )
     return SynthLinkMeasurement(scores_by_name, runs, plan)
 
 
-def _list_shared_questions(
+def _list_asked_questions(
     folders: Sequence[Path], manifests: Sequence[SynthLinkManifest]
-) -> list[int]:
-    """Returns the numbers, from 0, of the questions that all runs asked."""
-    asked = [
-        find_asked_questions(folder / manifest.predictions, manifest.questions)[: manifest.limit]
+) -> list[dict[str, int]]:
+    """Returns the numbers, from 0, of the questions that each run asked; the keys are texts."""
+    return [
+        {
+            str(number): number
+            for number in find_asked_questions(folder / manifest.predictions, manifest.questions)[
+                : manifest.limit
+            ]
+        }
         for folder, manifest in zip(folders, manifests, strict=True)
     ]
-    questions = [{str(number): number for number in numbers} for numbers in asked]
-    shared, _ = select_shared_items(folders, questions, noun=_NOUN)
-    return sorted(shared.values())
 
 
 def _hash_questions(manifest: SynthLinkManifest, numbers: Sequence[int]) -> str:

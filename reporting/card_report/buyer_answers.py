@@ -30,9 +30,9 @@ from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import join_first, join_list
 from kg.base.proportions import wilson_interval
 from kg.claims import GOLD_OF_LABEL, LABELS
+from reporting.card_report.memory_text import describe_memory
 from reporting.card_report.report_view import ReportView, format_count, is_licensed
 from reporting.card_report.usage import UsageTally, describe_cost
-from reporting.card_report.view_records import MemoryRow
 from reporting.outcomes import Outcome, classify_answer
 
 QUESTIONS = {
@@ -102,7 +102,9 @@ class BuyerAnswers:
             "best": self._describe_best(),
             "difference": self._describe_difference(),
             "failures": self._describe_failures(),
-            "memory": self._describe_memory(),
+            "memory": describe_memory(
+                {self.names[name]: self.systems[name] for name in self.competitors}
+            ),
             "cost": describe_cost(
                 self.usage, {name: self.names[name] for name in self.view.systems}, self.manifests
             ),
@@ -281,63 +283,6 @@ class BuyerAnswers:
             f"{self.names[name]} {_describe_failures_of(self.systems[name])}."
             for name in self.competitors[:2]
         )
-
-    # -- does it read or remember ---------------------------------------------------------------
-
-    def _describe_memory(self) -> str:
-        rows = {row.name: row for row in self.view.list_memories()}
-        names = [name for name in self.competitors if format_name(name) in rows]
-        if not names:
-            return self._describe_withheld()
-        found = [(name, rows[format_name(name)]) for name in names]
-        readers: list[tuple[str, MemoryRow]] = []
-        others: list[tuple[str, MemoryRow]] = []
-        for name, row in found:
-            is_more = row.difference.low is not None and row.difference.low > 0
-            (others if is_more else readers).append((name, row))
-        sentences = []
-        if readers:
-            highs = [row.difference.high for _, row in readers if row.difference.high is not None]
-            n_claims = max(row.true[0] for _, row in readers)
-            claims = f"{n_claims:,} true claims kept from the systems"
-            limit = claims
-            if highs:
-                limit += (
-                    f" get YES at most {100 * max(0.0, *highs):.1f} percentage points more often "
-                    "than other unknown ones"
-                )
-            sentences.append(
-                f"No sign of memory in {self._join_names([name for name, _ in readers])} ({limit})."
-            )
-        for name, row in others[:_MAX_NAMED_SYSTEMS]:
-            sentences.append(
-                f"{self.names[name]} remembers, or guesses from related facts: YES to "
-                f"{format_percent(row.true[1].value)} of {row.true[0]:,} true claims kept from it, "
-                f"and to {format_percent(row.others[1].value)} of {row.others[0]:,} other unknown "
-                f"ones (difference {row.difference.interval_text})."
-            )
-        if len(others) > _MAX_NAMED_SYSTEMS:
-            sentences.append(f"So do {len(others) - _MAX_NAMED_SYSTEMS} more.")
-        return " ".join(sentences)
-
-    def _join_names(self, names: Sequence[str]) -> str:
-        return join_first([self.names[name] for name in names], _MAX_NAMED_SYSTEMS)
-
-    def _describe_withheld(self) -> str:
-        """Without claims set aside, cards whose answer was withheld show it, if there are any."""
-        parts = []
-        for name in self.competitors[:_MAX_NAMED_SYSTEMS]:
-            group = self.systems[name].faithfulness.get("withheld")
-            value = to_chart_estimate(group.metrics.get("yes_rate") if group else None).value
-            if group is not None and value is not None:
-                share = f"{format_percent(value)} of {group.n_cards:,} cards"
-                parts.append(f"{self.names[name]} says YES on {share}")
-        if parts:
-            return (
-                f"{join_list(parts)} from which the fact that answers them was removed: "
-                "remembered, or guessed."
-            )
-        return "Not measured: no true claims were kept from the systems."
 
 
 def _describe_failures_of(system: SystemReport) -> str:

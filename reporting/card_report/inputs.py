@@ -15,16 +15,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cards.card import Card, hash_card_set
+from cards.card import Card
 from cards.card_origin import read_card_origin
 from cards.joiner import join_cards
 from eval.abstention.card_check import read_checked_results
-from eval.abstention.manifest import FIXED_FIELDS, RunManifest, find_card_file, read_manifest
+from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
 from eval.abstention.metrics.cluster_samples import Plan
 from eval.abstention.metrics.definitions import POLICIES
 from eval.abstention.metrics.observations import SHARED_CARDS_NOTE
 from eval.abstention.metrics.outcomes import parse_pred
-from eval.abstention.metrics.record import MetricsReport, Source, read_metrics
+from eval.abstention.metrics.record import MetricsReport, read_metrics
 from eval.abstention.metrics.report import measure
 from eval.abstention.result import PREDS, Pred
 from eval.abstention.run_integrity import ReadFile, check_card_files, check_integrity
@@ -33,15 +33,10 @@ from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileEr
 from kg.base.files import iter_decoded_lines
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, Gold, Label
+from reporting.card_report.metrics_source import check_card_set, check_run, check_sources
 from reporting.card_report.usage import RowCalls, UsageTally
 
 METRICS_FILE = "metrics.json"
-_HASH_LENGTH = 12
-_IDENTITY = (
-    *(*FIXED_FIELDS, "model", "cards_sha256", "cards_file_sha256"),
-    *("limit", "repeats", "shard", "counts", "rows_sha256"),
-)
-"""Fields of a run manifest that two sessions of the same finished run have in common."""
 
 
 class _ResultRow(msgspec.Struct):
@@ -157,7 +152,7 @@ def read_inputs(
         SettingError: without the cards that rest on rules found in the data, none remains.
         DuplicateIdError: a system answered a card twice in one repeat, or two cards share an id.
         CardSetMismatchError: the files do not belong together.
-        ChangedRunError: rows or cards are not as their run left them.
+        ChangedRunError: rows or cards are not as their run left them, or the metrics were edited.
     """
     if not metrics.is_file():
         raise MissingFileError(
@@ -165,7 +160,7 @@ def read_inputs(
             where=str(metrics),
             hint="Compute it first with `epoche metrics --results … --out …`.",
         )
-    report = read_metrics(metrics)
+    report = read_metrics(metrics, allow_changed=allow_changed)
     card_files = _find_card_files(results, cards)
     card_set = join_cards(card_files)
     labels = {card.id: card.label for card in card_set}
@@ -174,7 +169,7 @@ def read_inputs(
     answered_keys: set[tuple[str, str, int]] = set()
     for path in results:
         rows_by_system = _read_replies(path, report, metrics, labels, replies, usage, answered_keys)
-        _check_source(path, rows_by_system, report, metrics)
+        check_run(path, rows_by_system, report, metrics)
     if not replies:
         raise RecordError(
             "the result files have no rows",
@@ -208,6 +203,7 @@ def read_inputs(
             where=str(metrics),
             hint="Pass its result file with --results too.",
         )
+    check_sources(results, report, metrics)
     runs = tuple(
         NamedManifest(path.name, read_manifest(manifest))
         for path in results
@@ -312,53 +308,6 @@ def _read_replies(
     return rows_by_system
 
 
-def _check_source(
-    path: Path, rows_by_system: Counter[str], report: MetricsReport, metrics: Path
-) -> None:
-    """Refuses metrics that were computed from another run, or another state of this one.
-
-    Raises:
-        CardSetMismatchError: none of the files that the metrics were computed from is like this.
-    """
-    systems, n_rows = tuple(sorted(rows_by_system)), rows_by_system.total()
-    of_same_systems = [source for source in report.sources if source.systems == systems]
-    if not of_same_systems:
-        return  # The comparison of all systems says which ones are missing.
-    problems = [_describe_other_run(path, n_rows, source) for source in of_same_systems]
-    if not all(problems):
-        return
-    raise CardSetMismatchError(
-        f"the metrics were computed from another run of {', '.join(systems)} than this: "
-        f"{problems[0]}",
-        where=f"{path} and {metrics}",
-        hint="Compute the metrics again from these results, or name theirs with --metrics.",
-    )
-
-
-def _describe_other_run(path: Path, n_rows: int, source: Source) -> str:
-    """Says how a result file differs from one that metrics were computed from; empty if not.
-
-    A file that was copied without its manifest is known by its rows only.
-    """
-    if n_rows != source.rows:
-        return f"it has {n_rows} rows, not {source.rows}"
-    manifest_file = manifest_path(path)
-    if source.manifest is None or not manifest_file.is_file():
-        return ""
-    own = _identify_run(msgspec.to_builtins(read_manifest(manifest_file)))
-    theirs = _identify_run(source.manifest)
-    fields = [name for name in own if theirs[name] != own[name]]
-    return f"their manifests differ in {', '.join(fields)}" if fields else ""
-
-
-def _identify_run(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of a run manifest that say which run it is, as JSON values."""
-    fields: dict[str, Any] = msgspec.json.decode(
-        msgspec.json.encode({name: manifest.get(name) for name in _IDENTITY})
-    )
-    return fields
-
-
 Part = TypeVar("Part")
 
 
@@ -406,15 +355,3 @@ def _find_card_files(results: Sequence[Path], cards: Sequence[Path] | None) -> l
             hint="Pass the card file with --cards.",
         )
     return card_files
-
-
-def check_card_set(cards: list[Card], report: MetricsReport) -> None:
-    """Raises ``CardSetMismatchError`` if metrics are of other cards."""
-    own_hash = hash_card_set(cards)[:_HASH_LENGTH]
-    # Results that name no card set ("ids-…") can be compared by ids and gold answers only.
-    if own_hash != report.cards and not report.cards.startswith("ids-"):
-        raise CardSetMismatchError(
-            f"the cards are set {own_hash}, the metrics are of {report.cards}",
-            where="--cards",
-            hint="Pass exactly the card files that the systems were run on, in the same order.",
-        )

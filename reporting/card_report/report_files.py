@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from cards.card_origin import list_graph_hashes
 from eval.blocks.section import Section
 from eval.blocks.text_format import format_name
 from kg.base.errors import EpocheError, SettingError
@@ -62,6 +63,7 @@ def open_proof_source(
     graph: Sequence[Path] = (),
     shapes: Sequence[Path] = (),
     *,
+    cards: Sequence[Path] = (),
     is_required: bool,
 ) -> ProofSource:
     """Opens the knowledge base whose labels and templates word the proofs.
@@ -70,6 +72,7 @@ def open_proof_source(
         domain: shipped name, folder or file of a domain.
         graph: graph files, instead of the domain's or in addition to them.
         shapes: shapes files.
+        cards: the card files. A notice says if they were made from another graph.
         is_required: whether failing to open the source is an error, because the user named it. A
             domain that only a manifest names may not exist on this machine. If it does not, proofs
             are worded from their records, and the report says so.
@@ -95,7 +98,13 @@ def open_proof_source(
             notice=f"Proofs are worded from their records, since domain {domain!r} could not be "
             f"opened: {error.format_line()}",
         )
-    return ProofSource(base.verbaliser.render_proof, base.domain.title or base.domain.name)
+    notice = ""
+    if base.graph.sha256 not in (known := list_graph_hashes(cards)) and known:
+        notice = (
+            "Proofs are worded by another graph than the one that the cards were made from; names "
+            "in them may be wrong."
+        )
+    return ProofSource(base.verbaliser.render_proof, base.domain.title or base.domain.name, notice)
 
 
 def list_output_files(out: Path, sections: Sequence[Section] = ()) -> dict[Format, list[Path]]:
@@ -140,12 +149,13 @@ def write_report(
     source: ProofSource,
     formats: Sequence[Format] = FORMATS,
     sections: Sequence[Section] = (),
+    left_out: Sequence[str] = (),
 ) -> list[Path]:
     """Writes the report and its exports into one folder; returns the files written.
 
     Next to ``report.html`` are ``report.csv`` (metrics), ``report.cards.csv``, ``report.md``,
     ``report.json`` and, for sections of other benchmarks, ``report.<section>.<table>.csv``. Each
-    file is written atomically.
+    file is written atomically. ``left_out`` has sentences on what is not shown, and why.
 
     Raises:
         WriteError: a file cannot be written.
@@ -155,7 +165,7 @@ def write_report(
     system_order = [*view.systems, *(name for name in inputs.systems if name in inputs.controls)]
     inputs = replace(inputs, systems=tuple(system_order))
     rows = list(build_card_rows(inputs, source.render_proof))
-    notices = [source.notice] if source.notice else []
+    notices = [*left_out, *([source.notice] if source.notice else [])]
     if inputs.n_unproved:
         notices.append(
             f"{inputs.n_unproved:,} of {len(inputs.cards):,} cards have no proof: their gold "

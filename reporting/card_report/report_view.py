@@ -31,6 +31,7 @@ from eval.blocks.charts import (
 from eval.blocks.glossary import POLICY_DESCRIPTIONS, describe_metric
 from eval.blocks.text_format import ChartEstimate, format_name, to_chart_estimate
 from kg.claims import GOLD_OF_LABEL, LABELS
+from reporting.card_report.memory_text import describe_finding
 from reporting.card_report.view_records import (
     Cell,
     Column,
@@ -250,7 +251,8 @@ class ReportView:
                     for group in system.set_aside.values()
                 )
                 memory = to_chart_estimate(system.memory)
-                rows.append(MemoryRow(format_name(name), true, others, memory))
+                finding = describe_finding(system.memory_tests)
+                rows.append(MemoryRow(format_name(name), true, others, memory, finding))
         return rows
 
     def list_silent_systems(self) -> tuple[str, ...]:

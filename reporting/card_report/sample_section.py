@@ -6,7 +6,7 @@ answered them. They are compared with one another only, never with systems that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from cards.card import Card, read_cards
@@ -42,7 +42,8 @@ from kg.base.csv_text import to_csv
 from kg.base.errors import CardSetMismatchError
 from kg.base.plain_text import join_list
 from reporting.card_report.closed_book_view import CLOSED_BOOK_HEADS, list_closed_book_rows
-from reporting.card_report.inputs import METRICS_FILE, check_card_set
+from reporting.card_report.inputs import METRICS_FILE
+from reporting.card_report.metrics_source import check_card_set, check_sources
 from reporting.card_report.report_view import ReportView, is_licensed
 from reporting.card_report.view_records import PairRow
 
@@ -57,22 +58,32 @@ def is_sample(folder: Path) -> bool:
     return (folder / CARDS_FILE).is_file() and (folder / METRICS_FILE).is_file()
 
 
-def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -> Section | None:
+def build_sample_section(
+    folder: Path,
+    cards: Sequence[Card],
+    number: int = 1,
+    *,
+    known_warnings: Collection[str] = (),
+    allow_changed: bool = False,
+) -> Section | None:
     """Builds the section of a sample.
 
     Args:
         folder: the folder of the sample.
         cards: all cards of the report.
         number: of the sample in the report, for the id of the section.
+        known_warnings: what the report says of its own metrics, which is not said again.
+        allow_changed: accept metrics that were edited, with a notice.
 
     Returns:
         The section; None if the sample is not of these cards.
 
     Raises:
-        CardSetMismatchError: the metrics are not those of the sample's cards.
+        CardSetMismatchError: the metrics are not those of the sample's cards and rows.
+        ChangedRunError: the metrics were edited, and this is not accepted.
         MissingFileError, RecordError: a file cannot be read.
     """
-    report = read_metrics(folder / METRICS_FILE)
+    report = read_metrics(folder / METRICS_FILE, allow_changed=allow_changed)
     sample = read_cards(folder / CARDS_FILE)
     try:
         check_card_set(sample, report)
@@ -86,6 +97,8 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
     by_id = {card.id: card for card in cards}
     if any(by_id.get(card.id) != card for card in sample):
         return None
+    results = find_result_files([folder])
+    check_sources(results, report, folder / METRICS_FILE, allow_others=True)
     view = ReportView(report)
     shown = {name: format_name(name) for name in view.systems}
     short_names = shorten_names(shown.values(), _MAX_NAME_LENGTH)
@@ -109,6 +122,7 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
         verdict=tuple(_describe_sample(view, n_cards)),
         overview=_build_figure(view, ranking, n_cards, recorded),
         in_opening=True,
+        notices=tuple(text for text in report.warnings if text not in known_warnings),
         stats=((f"{report.n_cards:,}", "cards"), (str(len(view.systems)), "systems")),
         parts=(
             Part("metrics", "Metrics", "Metrics", (_build_metrics_table(view, names),)),
@@ -116,7 +130,7 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
             *_list_pair_parts(pairs, ranking, names),
         ),
         tables={"metrics": to_csv(_COLUMNS, rows)},
-        sources=(folder / METRICS_FILE, folder / CARDS_FILE, *find_result_files([folder])),
+        sources=(folder / METRICS_FILE, folder / CARDS_FILE, *results),
         data={
             "sample": {
                 "cards": report.cards,
@@ -129,6 +143,18 @@ def build_sample_section(folder: Path, cards: Sequence[Card], number: int = 1) -
             }
         },
         version=report.version,
+    )
+
+
+def describe_left_out_sample(folder: Path) -> str:
+    """Says why a sample is not in the report: ``build_sample_section`` returned no section."""
+    report = read_metrics(folder / METRICS_FILE, allow_changed=True)
+    names = {name for policy in report.policies.values() for name in policy.systems}
+    recorded = sorted({model for name in names if (model := find_recorded_model(name))})
+    subject = f"Recorded models ({join_list(recorded)})" if recorded else "Further systems"
+    return (
+        f"{subject} are not shown: they answered a sample of other cards than these "
+        f"(folder {folder.resolve().name})."
     )
 
 

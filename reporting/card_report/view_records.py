@@ -189,3 +189,5 @@ class MemoryRow(NamedTuple):
     """Number of cards, and share of YES."""
     others: tuple[int, ChartEstimate]
     difference: ChartEstimate
+    finding: tuple[str, str]
+    """What the tests found, and the adjusted p-value."""

@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 import msgspec
 import pytest
 from hypothesis import given, settings
-from stage_calls import run_epoche
+from stage_calls import check_error_line, run_epoche
 
 from cards.card import CardView, read_cards
 from eval.abstention.degradation.curves import (
@@ -33,6 +33,7 @@ from eval.abstention.degradation.section import describe_degradation
 from eval.abstention.result import Answer, read_results
 from eval.abstention.systems.kg_oracle import KgOracle
 from eval.metrics.comparison import Comparison
+from eval.metrics.record_digest import add_digest
 from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import adjust_holm
 from kg.base.errors import SettingError
@@ -233,8 +234,11 @@ def test_the_report_has_the_curves_of_its_cards_only(
     other = tmp_path / "other"
     other.mkdir()
     found = read_degradation(curves / "degradation.json")
-    content = msgspec.json.encode(msgspec.structs.replace(found, cards="0" * 12))
-    (other / "degradation.json").write_bytes(content)
+    foreign = msgspec.structs.replace(found, cards="0" * 12)
+    (other / "degradation.json").write_bytes(msgspec.json.encode(foreign))
+    edited = run_epoche("report", *inputs, "--section", other)
+    assert "degradation.json were changed" in check_error_line(edited, 40)
+    (other / "degradation.json").write_bytes(msgspec.json.encode(add_digest(foreign)))
     done = run_epoche("report", *inputs, "--section", other)
     assert done.code == 0
     assert "is about other cards (000000000000)" in done.err

@@ -183,7 +183,7 @@ def strip_signatures(report: MetricsReport) -> Any:
             return {key: strip(entry) for key, entry in value.items() if key != "signature"}
         return [strip(entry) for entry in value] if isinstance(value, list | tuple) else value
 
-    return strip(values | {"sources": None, "warnings": None})
+    return strip(values | dict.fromkeys(("sources", "warnings", "content_sha256")))
 
 
 @settings(max_examples=25)

@@ -20,6 +20,7 @@ from benchmark_runs import FOLDER_COMMANDS
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 from cards.card import hash_card_set, read_cards
+from eval.metrics.record_digest import compute_digest
 from kg.base.files import sha256_file
 
 CHANGED = 40
@@ -633,6 +634,159 @@ def test_changed_shards_are_not_merged(folder: Path) -> None:
     check_recorded_change(folder, "merged", "s2.jsonl changed after the run")
 
 
+def test_rows_without_a_hash_get_none_by_being_merged_or_resumed(folder: Path) -> None:
+    """Otherwise changed rows would look like those of a run after one more command."""
+    eval_kg = ("eval", "--cards", folder / "cards.jsonl", "--system", "kg")
+    for number in (1, 2):
+        out = folder / f"s{number}.jsonl"
+        assert run_epoche(*eval_kg, "--shard", f"{number}/2", "--out", out).code == 0
+    edit_manifest(folder, "s1", rows_sha256=None)
+    merged = folder / "merged.jsonl"
+    shards = (folder / "s1.jsonl", folder / "s2.jsonl")
+    assert run_epoche("merge", *shards, "--out", merged).code == 0
+    TAMPERINGS["all answers right"](folder)
+    edit_manifest(folder, rows_sha256=None)
+    resumed = run_epoche(*eval_kg, "--repeat", 2, "--out", folder / "kg.jsonl")
+    assert resumed.code == 0, resumed.err
+    for path in (merged, folder / "kg.jsonl"):
+        done = run_epoche("metrics", path, *FEW, "--out", folder / "m.json")
+        assert done.code == 0, done.err
+        assert "(rows:unverified)" in done.out
+
+
+def forge_copy(folder: Path, **changes: object) -> Path:
+    """Copies the results of ``rag`` under another name, with a manifest that fits."""
+    rows = [{**row, "system": "better", **changes} for row in read_lines(folder / "rag.jsonl")]
+    write_lines(folder / "better.jsonl", [dict(reversed(row.items())) for row in reversed(rows)])
+    manifest = json.loads((folder / "rag.manifest.json").read_bytes())
+    (folder / "better.manifest.json").write_text(json.dumps(manifest), "utf-8")
+    hashes = {"rows_sha256": sha256_file(folder / "better.jsonl")}
+    edit_manifest(folder, "better", system="better", systems=["better"], **hashes)
+    return folder / "better.jsonl"
+
+
+def test_a_copy_of_a_system_under_another_name_is_said(folder: Path) -> None:
+    """Neither other latencies nor another order of rows and keys hide it."""
+    copy, rag, out = forge_copy(folder, latency_s=0.25), folder / "rag.jsonl", folder / "m.json"
+    warning = "better and rag gave the same replies, word for word, to all cards"
+    done = run_epoche("metrics", rag, copy, *FEW, "--out", out)
+    assert f"WARNING: {warning}" in done.out.replace("rag and better", "better and rag")
+    assert "|systems:alike|" in out.read_text("utf-8")
+    reported = run_epoche(
+        *("report", rag, copy, "--metrics", out, "--formats", "md", "--out", folder / "r.html")
+    )
+    assert reported.code == 0, reported.err
+    assert "systems:alike" in (folder / "r.md").read_text("utf-8")
+    for files in ((rag, folder / "kg.jsonl"), (rag, forge_copy(folder, raw="another"))):
+        compared = run_epoche("compare", *files, *FEW, "--out", folder / "c.json")
+        assert compared.code == 0, compared.err
+        assert "systems:alike" not in (folder / "c.json").read_text("utf-8")
+
+
+def test_rows_of_a_run_that_asked_some_cards_must_be_of_these(folder: Path) -> None:
+    """Who keeps the passing rows can forge the limit, but not which cards come first."""
+    rag, out = folder / "rag.jsonl", folder / "m.json"
+    rows = read_lines(rag)
+    kept = rows[-6:]
+    write_lines(rag, kept)
+    counts = Counter(row["pred"] for row in kept)
+    edit_manifest(folder, "rag", limit=6, counts=counts, rows_sha256=sha256_file(rag))
+    done = run_epoche("metrics", rag, *FEW, "--out", out)
+    assert done.code == 0, done.err
+    notes = " ".join(json.loads(out.read_bytes())["notes"])
+    assert "6 rows are missing from rag and count as failed calls" in notes
+    assert "The run of rag was to ask only 6 of its 12 cards." in notes
+    gated = run_epoche("gate", rag, "--metric", "LA>=0", *FEW)
+    assert gated.code == 100
+    assert "error_rate" in gated.out
+
+
+def test_rows_of_a_system_that_the_run_did_not_ask_are_refused(folder: Path) -> None:
+    chain(set_fields(slice(None), system="better"), forge_hashes)(folder)
+    line = check_error_line(
+        run_epoche("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "m.json"), CHANGED
+    )
+    assert "has rows of 'better', and its run is of kg" in line
+
+
+def test_another_graph_that_the_manifest_does_not_admit_is_said(folder: Path) -> None:
+    edit_manifest(folder, graph_sha256="0" * 64)
+    done = run_epoche("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "m.json")
+    assert "(graph:00000000)" in done.out
+
+
+def test_proofs_worded_by_an_edited_graph_are_said(folder: Path) -> None:
+    graph = folder / "cards.graph.nt"
+    graph.write_text(graph.read_text("utf-8").replace("Rhine", "Main"), "utf-8")
+    report = ("report", folder / "kg.jsonl", "--metrics", folder / "metrics.json")
+    done = run_epoche(*report, "--formats", "md", "--out", folder / "r.html")
+    assert done.code == 0, done.err
+    assert "worded by another graph" in (folder / "r.md").read_text("utf-8")
+
+
+def test_results_that_vanished_from_a_folder_are_named(folder: Path) -> None:
+    (folder / "rag.jsonl").unlink()
+    done = run_epoche("metrics", folder, *FEW, "--out", folder / "m.json")
+    assert done.code == 0, done.err
+    assert "rag.manifest.json is of results that are not there" in done.err
+
+
+# Records of computed numbers.
+
+
+def edit_number(path: Path, change: Callable[[Row], object]) -> None:
+    record = json.loads(path.read_bytes())
+    change(record)
+    path.write_text(json.dumps(record), "utf-8")
+
+
+def flatter(record: Row) -> None:
+    record["policies"]["licensed"]["systems"]["kg"]["metrics"]["skill@.5"]["low"] = 0.999
+
+
+def report_kg(folder: Path, *flags: object) -> CommandResult:
+    out = ("--formats", "md", "--out", folder / "r.html")
+    return run_epoche("report", folder / "kg.jsonl", *out, *flags)
+
+
+def test_edited_metrics_are_refused_or_said_in_the_report(folder: Path) -> None:
+    edit_number(folder / "metrics.json", flatter)
+    line = check_error_line(report_kg(folder), CHANGED)
+    assert "metrics.json were changed after it was computed" in line
+    assert report_kg(folder, "--allow-changed").code == 0
+    assert "metrics:changed" in (folder / "r.md").read_text("utf-8")
+    edit_number(folder / "metrics.json", lambda record: record.pop("content_sha256"))
+    assert report_kg(folder).code == 0
+    assert "metrics:unverified" in (folder / "r.md").read_text("utf-8")
+
+
+def test_a_reformatted_record_is_the_same_record(folder: Path) -> None:
+    metrics = folder / "metrics.json"
+    metrics.write_text(json.dumps(json.loads(metrics.read_bytes()), sort_keys=True), "utf-8")
+    done = report_kg(folder)
+    assert done.code == 0, done.err
+    assert "metrics:" not in (folder / "r.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("flags", [(), ("--allow-changed",)])
+def test_metrics_of_other_rows_are_refused(folder: Path, flags: tuple[str, ...]) -> None:
+    """The number of rows is the same, and without the manifest nothing else tells the states."""
+    TAMPERINGS["flipped with pass"](folder)
+    (folder / "kg.manifest.json").unlink()
+    line = check_error_line(report_kg(folder, "--cards", folder / "cards.jsonl", *flags), 14)
+    assert "not computed from these rows: kg.jsonl changed since" in line
+
+
+def test_metrics_of_rows_in_other_files_are_refused(folder: Path) -> None:
+    both, metrics = folder / "both.jsonl", folder / "both.json"
+    files = (folder / "kg.jsonl", folder / "rag.jsonl")
+    assert run_epoche("metrics", *files, *FEW, "--common", "--out", metrics).code == 0
+    both.write_bytes(b"".join(path.read_bytes() for path in files))
+    flags = ("--cards", folder / "cards.jsonl", "--metrics", metrics, "--out", folder / "r.html")
+    line = check_error_line(run_epoche("report", both, *flags), 14)
+    assert "both.jsonl changed since, or is another file" in line
+
+
 # Run folders of the other benchmarks.
 
 
@@ -712,6 +866,41 @@ def test_an_unchanged_run_is_read(run: Path) -> None:
     assert {name for name, done in results.items() if done.code == CHANGED} == set()
     assert (results["metrics"].code, results["report"].code) == (0, 0), results["metrics"].err
     assert "rows:" not in results["metrics"].out
+
+
+def test_a_run_that_was_asked_fewer_items_fails_the_gate(whole_run: Path, tmp_path: Path) -> None:
+    name = json.loads((whole_run.parent / "name.json").read_bytes())
+    command = (part for part in FOLDER_COMMANDS[name] if part != "--no-score")
+    done = run_epoche(*command, "--limit", 2, "--out", tmp_path / "short")
+    assert done.code == 0, done.err
+    flags = (*FEW, "--max-drop", 1, "--max-failures", 0.5, "--baseline")
+    gated = run_epoche("gate", tmp_path / "short", *flags, whole_run)
+    assert gated.code == 100, gated.err
+    failed = [line for line in gated.out.splitlines() if line.startswith("FAIL")]
+    assert failed
+    assert all("coverage of the baseline >= 0.5: " in line for line in failed)
+    gated = run_epoche("gate", whole_run, *flags, tmp_path / "short")
+    assert "coverage" not in gated.out
+
+
+@pytest.mark.parametrize("whole_run", ["skn", "extraction"], indirect=True)
+def test_edited_numbers_of_a_run_folder_are_refused_or_said(run: Path) -> None:
+    page = ("report", run, "--formats", "md", "--out", run.with_name(f"{run.name}.html"))
+    original = (run / "metrics.json").read_bytes()
+    edit_number(run / "metrics.json", lambda record: record["report"].update(notes=["Best of all"]))
+    line = check_error_line(run_epoche(*page), CHANGED)
+    assert "metrics.json were changed after it was computed" in line
+    accepted = run_epoche(*page, "--allow-changed")
+    assert accepted.code == 0, accepted.err
+    assert "metrics:changed" in page[-1].with_suffix(".md").read_text("utf-8")  # type: ignore[union-attr]
+    (run / "metrics.json").write_bytes(original)
+    edit_number(run / "metrics.json", lambda record: forge_rows(record["report"]))
+    assert "computed from other rows" in check_error_line(run_epoche(*page), CHANGED)
+
+
+def forge_rows(record: Row) -> None:
+    record["rows_sha256"] = "0" * 64
+    record["content_sha256"] = compute_digest(record)
 
 
 @pytest.mark.parametrize("tampering", FOLDER_TAMPERINGS)

@@ -140,6 +140,11 @@ class FinishedRun:
     def metrics(self) -> Path:
         return self.folder / "metrics.json"
 
+    def measure(self, resamples: int = 50) -> None:
+        """Computes the metrics from the results as they are now."""
+        report = measure(read_observations(self.results), Plan(resamples=resamples))
+        write_json_atomic(self.metrics, report)
+
     def list_arguments(self, out: Path | None = None) -> list[str]:
         """Returns the command-line arguments that make a report of the run."""
         files = [part for path in self.results for part in ("--results", str(path))]
@@ -193,10 +198,7 @@ def build_finished_run(
             write_manifest(
                 manifest_path(path), msgspec.structs.replace(manifest, repeats=repeats, calls=calls)
             )
-    write_json_atomic(
-        finished_run.metrics,
-        measure(read_observations(finished_run.results), Plan(resamples=resamples)),
-    )
+    finished_run.measure(resamples)
     return finished_run
 
 

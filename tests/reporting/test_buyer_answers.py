@@ -8,16 +8,20 @@ import msgspec
 import pytest
 
 from eval.abstention.manifest import RunManifest
+from eval.abstention.metrics.groups import add_memory_tests, compute_memory
 from eval.abstention.metrics.record import CardComparison, GroupReport, MetricsReport
 from eval.harness.totals import CallTotals
 from eval.metrics.metric_value import MetricValue
+from eval.metrics.signature import Signature
 from eval.model.usage import Usage
+from kg.base.proportions import wilson_interval
 from reporting.card_report.buyer_answers import BuyerAnswers
 from reporting.card_report.inputs import read_inputs
 from reporting.card_report.report_view import ReportView
 from reporting.card_report.usage import UsageTally
 
 replace = msgspec.structs.replace
+SIGNATURE = Signature(metric="", cards="", policy="", resamples=1, seed=1, version="1")
 
 
 @pytest.fixture(scope="module")
@@ -194,29 +198,101 @@ def test_the_worst_kind_is_not_the_one_that_is_worst_by_chance(metrics):
     assert "most often wrong on cards of kind large (50 of 200)" in answer(report)["failures"]
 
 
-def make_groups(true_yes: float, others_yes: float) -> dict[str, GroupReport]:
-    return {
-        name: GroupReport(
-            n_cards=n, n_clusters=n, table={}, metrics={"yes_rate": make_value(rate, 0, 1)}
+def make_groups(
+    true: tuple[int, int], others: tuple[int, int], unusable: int = 0
+) -> dict[str, GroupReport]:
+    """Makes the groups of U cards from the numbers of YES and of cards; the rest is UNKNOWN."""
+    groups = {}
+    for name, (yes, n) in (("true in the graph", true), ("others", others)):
+        row = {"YES": yes, "UNKNOWN": n - yes - unusable, "ERROR": unusable}
+        low, high = wilson_interval(yes, n)
+        groups[name] = GroupReport(
+            n_cards=n,
+            n_clusters=n,
+            table={"U": row},
+            metrics={"yes_rate": make_value(yes / n, low, high, n=n)},
         )
-        for name, n, rate in (("true in the graph", 80, true_yes), ("others", 120, others_yes))
-    }
+    return groups
 
 
-def test_memory_is_said_where_the_interval_is_above_zero(metrics):
-    report = change_systems(
-        rank(metrics, **RANKED),
-        careful={"set_aside": make_groups(0.0, 0.0), "memory": make_value(0.0, -0.03, 0.046)},
-        hasty={"set_aside": make_groups(0.1875, 0.0), "memory": make_value(0.1875, 0.11, 0.287)},
+def answer_memory(report: MetricsReport, **groups: dict[str, GroupReport]) -> dict[str, str]:
+    """Adds groups of U cards and the tests on them, and answers."""
+    changed = change_systems(
+        report,
+        **{
+            name: {"set_aside": found, "memory": compute_memory(found, SIGNATURE)}
+            for name, found in groups.items()
+        },
     )
-    assert answer(report)["memory"] == (
-        "No sign of memory in careful (80 true claims kept from the systems get YES at most 4.6 "
-        "percentage points more often than other unknown ones). hasty remembers, or guesses from "
-        "related facts: YES to 19 % of 80 true claims kept "
-        "from it, and to 0 % of "
-        "120 other unknown ones (difference 0.110–0.287)."
+    policy = changed.policies["licensed"]
+    tested = replace(policy, systems=add_memory_tests(policy.systems))
+    return answer(replace(changed, policies={**changed.policies, "licensed": tested}))
+
+
+def test_memory_is_found_or_excluded_only_by_a_test(metrics):
+    report = rank(metrics, **RANKED)
+    found = answer_memory(
+        report, careful=make_groups((0, 100), (0, 120)), hasty=make_groups((15, 80), (0, 120))
+    )
+    assert found["memory"] == (
+        "No sign of memory in careful: 100 true claims kept from the systems get YES less than 10 "
+        "percentage points more often than 120 other unknown ones. hasty remembers, or guesses "
+        "from related facts: YES to 19 % of 80 true claims kept from it, and to 0 % of 120 other "
+        "unknown ones (difference 0.111–0.287)."
     )
     assert answer(metrics)["memory"] == ("Not measured: no true claims were kept from the systems.")
+
+
+def test_few_cards_cannot_tell_of_memory(metrics):
+    report = rank(metrics, **RANKED)
+    few = make_groups((0, 20), (0, 20))
+    assert answer_memory(report, careful=few, hasty=few)["memory"] == (
+        "Cannot tell for careful and hasty, with 20 true claims kept from the systems and 20 other "
+        "unknown ones: the first may get YES 16 percentage points more often."
+    )
+
+
+def test_failed_calls_do_not_clear_a_system_of_memory(metrics):
+    report = rank(metrics, **RANKED)
+    found = answer_memory(report, careful=make_groups((0, 100), (0, 100), unusable=100))
+    assert found["memory"].startswith("Cannot tell for careful")
+
+
+def test_an_interval_above_zero_is_not_enough_among_many_systems(metrics):
+    """The tests of memory are adjusted over all of them, as those of other differences are."""
+    report = rank(metrics, **RANKED)
+    borderline = make_groups((5, 60), (0, 60))  # p = .04, and .11 after Holm
+    clear = make_groups((30, 60), (0, 60))
+    assert compute_memory(borderline, SIGNATURE).low > 0
+    found = answer_memory(report, careful=borderline, hasty=clear)
+    assert found["memory"].startswith("hasty remembers")
+    assert "Cannot tell for careful" in found["memory"]
+
+
+def test_answers_against_the_card_are_said_in_words(metrics):
+    def make_faithfulness(right: float) -> dict[str, GroupReport]:
+        accuracy = make_value(right, 0, 1)
+        return {
+            kind: GroupReport(
+                n_cards=100, n_clusters=9, table={}, metrics={"accuracy": accuracy, "yes_rate": no}
+            )
+            for kind, no in (("counterfactual", accuracy), ("withheld", make_value(0, 0, 1)))
+        }
+
+    report = change_systems(
+        rank(metrics, **RANKED),
+        careful={"faithfulness": make_faithfulness(0.96)},
+        hasty={"faithfulness": make_faithfulness(0.0)},
+    )
+    text = (
+        "Right by the card where memory and graph are wrong: of 100 cards "
+        "whose facts contradict the graph, careful 96 % and hasty 0 %"
+    )
+    assert answer(report)["memory"].endswith(f"{text}.")
+    groups = make_groups((0, 100), (0, 100))
+    assert answer_memory(report, careful=groups, hasty=groups)["memory"].endswith(
+        f"{text}; of 100 whose answering fact was removed, careful 96 % and hasty 0 %."
+    )
 
 
 def test_withheld_cards_tell_of_memory_where_no_claims_were_set_aside(metrics):

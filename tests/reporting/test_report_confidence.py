@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stage_calls import run_epoche
 
 from cards.card import Card
 from eval.abstention.result import Pred
@@ -167,9 +168,9 @@ def test_foreign_rows_may_have_any_cost_fields(finished_run: Any, tmp_path: Path
     path.write_text(
         "".join(json.dumps(row | odd_fields[n % 3]) + "\n" for n, row in enumerate(rows)), "utf-8"
     )
-    inputs = read_inputs(
-        [path, *finished_run.results[1:]], finished_run.metrics, [finished_run.cards_file]
-    )
+    results, metrics = [path, *finished_run.results[1:]], tmp_path / "metrics.json"
+    assert run_epoche("metrics", *results, "--resamples", 100, "--out", metrics).code == 0
+    inputs = read_inputs(results, metrics, [finished_run.cards_file])
     assert not inputs.usage["kg"].is_remote
 
 
@@ -193,6 +194,7 @@ def test_repeats_are_counted_and_the_first_reply_is_shown(report_kit: Any, tmp_p
     # Whatever the order of the rows, the first repeat is shown.
     lines = finished_run.results[0].read_text("utf-8").splitlines(keepends=True)
     finished_run.results[0].write_text("".join(reversed(lines)), "utf-8")
+    finished_run.measure()
     reread_reply = read_inputs(finished_run.results, finished_run.metrics).replies["a"][card.id]
     assert (reread_reply.pred, reread_reply.repeat) == (reply.pred, 0)
     assert sorted(reread_reply.repeat_preds) == sorted(reply.repeat_preds)

@@ -14,7 +14,8 @@ from epoche.cli import app
 from eval.abstention.history import build_history_section
 from eval.blocks.axis_charts import CurveChart
 from eval.blocks.blocks import Figures
-from kg.base.errors import MissingFileError, RecordError, SettingError
+from eval.metrics.record_digest import compute_digest
+from kg.base.errors import ChangedRunError, MissingFileError, RecordError, SettingError
 
 SYSTEMS = {"careful": (0.7, 0.25, 0.0), "hasty": (0.5, 0.1, 0.1)}
 EARLIER = {"careful": (0.4, 0.3, 0.0), "former": (0.9, 0.0, 0.0)}
@@ -26,6 +27,7 @@ def set_start(metrics: Path, started: str | None, version: str = "0.1.0") -> Pat
     document["version"] = version
     for source in document["sources"]:
         source["manifest"]["started"] = started
+    document["content_sha256"] = compute_digest(document)
     metrics.write_text(json.dumps(document), encoding="utf-8")
     return metrics
 
@@ -121,6 +123,18 @@ def test_what_is_no_earlier_run_is_refused(runs, report_kit, tmp_path):
         build_history_section(now, [set_start(Path(undated), None)])
     with pytest.raises(RecordError, match="which is no date"):
         build_history_section(now, [set_start(Path(undated), "yesterday")])
+
+
+def test_edited_metrics_of_earlier_runs_are_refused_or_said(runs, tmp_path):
+    now, edited = runs["now"].metrics, tmp_path / "earlier" / "metrics.json"
+    edited.parent.mkdir()
+    edited.write_text(runs["before"].metrics.read_text("utf-8").replace("0.0.9", "0.0.8"))
+    with pytest.raises(ChangedRunError, match=r"metrics\.json were changed"):
+        build_history_section(now, [edited])
+    section = build_history_section(now, [edited], allow_changed=True)
+    (notice,) = section.notices
+    assert notice.startswith("earlier: Accepted with --allow-changed")
+    assert "(metrics:changed)" in notice
 
 
 @pytest.mark.browser

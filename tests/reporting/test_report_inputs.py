@@ -12,6 +12,7 @@ from stage_calls import check_error_line, run_epoche
 
 from cards.card import read_cards, write_cards
 from eval.abstention.metrics.record import read_metrics
+from eval.metrics.record_digest import add_digest
 from kg.base.errors import (
     CardSetMismatchError,
     DuplicateIdError,
@@ -57,8 +58,8 @@ def test_missing_card_file_is_refused(run_copy):
 
 
 def test_metrics_of_another_card_set_are_refused(run_copy):
-    report = read_metrics(run_copy.metrics)
-    write_json_atomic(run_copy.metrics, msgspec.structs.replace(report, cards="0123456789ab"))
+    report = msgspec.structs.replace(read_metrics(run_copy.metrics), cards="0123456789ab")
+    write_json_atomic(run_copy.metrics, add_digest(report))
     with pytest.raises(CardSetMismatchError, match="0123456789ab"):
         read_inputs(run_copy.results, run_copy.metrics)
 
@@ -125,6 +126,7 @@ def test_foreign_results_with_few_fields_are_read(run_copy):
         row["pred"] = {"INVALID": "maybe", "ERROR": None}.get(row["pred"], row["pred"])
         lines.append(json.dumps(row))
     run_copy.results[2].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run_copy.measure()
     replies = read_inputs(run_copy.results, run_copy.metrics).replies["hasty"]
     assert {reply.pred for reply in replies.values()} >= {"INVALID", "ERROR"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -73,7 +74,15 @@ def test_other_cards_are_left_out(
     report_kit.build_finished_run(tmp_path, cards, SAMPLED, controls=False)
     main(run.results, None, run.metrics, tmp_path / "report.html", section=[tmp_path])
     assert "not a sample of these cards" in capsys.readouterr().err
-    assert "sections" not in json.loads((tmp_path / "report.json").read_bytes())
+    document = json.loads((tmp_path / "report.json").read_bytes())
+    assert "sections" not in document
+    sentence = (
+        f"Recorded models ({MODEL}) are not shown: they answered a sample of other cards than "
+        f"these (folder {tmp_path.name})."
+    )
+    assert sentence in document["notices"]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert html.escape(sentence, quote=False) in page
 
 
 def test_metrics_of_other_cards_are_refused(
@@ -82,6 +91,16 @@ def test_metrics_of_other_cards_are_refused(
     report_kit.build_finished_run(tmp_path, run.cards[45:], SAMPLED, controls=False)
     (tmp_path / "metrics.json").write_bytes((sample / "metrics.json").read_bytes())
     with pytest.raises(CardSetMismatchError, match="other cards"):
+        main(run.results, None, run.metrics, tmp_path / "report.html", section=[tmp_path])
+
+
+def test_metrics_of_other_rows_of_a_sample_are_refused(
+    report_kit: Any, run: Any, tmp_path: Path
+) -> None:
+    sample = report_kit.build_finished_run(tmp_path, run.cards[:45], SAMPLED, controls=False)
+    text = sample.results[1].read_text("utf-8")
+    sample.results[1].write_text(text.replace("I read the facts", "I know the facts"), "utf-8")
+    with pytest.raises(CardSetMismatchError, match="was then"):
         main(run.results, None, run.metrics, tmp_path / "report.html", section=[tmp_path])
 
 

@@ -14,6 +14,7 @@ from eval.abstention.measurement import measure_cards
 from eval.abstention.metrics.definitions import SKILL
 from eval.metrics.comparison import Comparison, adjust_family
 from eval.metrics.measurement import ResamplingPlan
+from eval.metrics.record_digest import check_digest
 from eval.stats.estimates import Estimate
 from kg.base.errors import RecordError
 from kg.base.files import require_file
@@ -67,6 +68,8 @@ class Degradation(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     points: tuple[DegradationPoint, ...]
     """The graph as it is first, then by share dropped, then by share replaced."""
+    content_sha256: str = ""
+    """Digest of all other fields, so that edited numbers are noticed."""
 
     def select_curve(self, kind: str) -> list[DegradationPoint]:
         """Returns the points of a curve, by share.
@@ -164,12 +167,20 @@ def find_crossings(points: Sequence[DegradationPoint]) -> Iterator[Crossing]:
             last[names] = share, pair.difference
 
 
-def read_degradation(path: Path) -> Degradation:
+def read_degradation(path: Path, *, allow_changed: bool = False) -> Degradation:
     """Reads the curves.
+
+    Args:
+        path: the file.
+        allow_changed: accept one that was edited.
+
+    Returns:
+        The curves; their warnings say so if they were edited, or have no digest.
 
     Raises:
         MissingFileError: the file does not exist.
         RecordError: it is not a file of curves.
+        ChangedRunError: it was edited after it was computed, and this is not accepted.
     """
     require_file(path, "degradation curves")
     try:
@@ -178,7 +189,8 @@ def read_degradation(path: Path) -> Degradation:
         raise RecordError(f"not curves of `epoche degrade`: {error}", where=str(path)) from error
     if found.schema != SCHEMA:
         raise RecordError(f"schema {found.schema!r} is not {SCHEMA!r}", where=str(path))
-    return found
+    warnings = check_digest(path, command="epoche degrade", allow_changed=allow_changed)
+    return msgspec.structs.replace(found, warnings=(*warnings, *found.warnings))
 
 
 def iter_point_values(

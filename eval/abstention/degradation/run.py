@@ -31,6 +31,7 @@ from eval.abstention.systems.registry import make_systems
 from eval.harness.failed_rows import format_counts, report_failed_rows
 from eval.harness.session import RunLimits
 from eval.metrics.measurement import ResamplingPlan
+from eval.metrics.record_digest import add_digest
 from kg.base.console import print_text
 from kg.base.errors import SettingError
 from kg.base.files import write_bytes_atomic, write_json_atomic
@@ -157,6 +158,7 @@ def run_degradation(plan: DegradationPlan) -> Degradation:
         warnings=results.warnings,
         points=adjust_over_levels(points),
     )
+    found = add_digest(found)
     write_json_atomic(plan.out / DATA_NAME, found)
     for file in files:
         outcomes = ((row.system, row.pred) for row in read_results(file))

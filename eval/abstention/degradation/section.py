@@ -51,21 +51,26 @@ def has_curves(folder: Path) -> bool:
     return (folder / DATA_NAME).is_file()
 
 
-def build_degradation_sections(folders: Sequence[Path]) -> list[Section]:
+def build_degradation_sections(
+    folders: Sequence[Path], *, allow_changed: bool = False
+) -> list[Section]:
     """Builds the sections of several folders, each with ids of its own."""
     ids = ("degradation", *(f"degradation-{n}" for n in range(2, len(folders) + 1)))
     return [
-        build_degradation_section(folder, id_) for folder, id_ in zip(folders, ids, strict=False)
+        build_degradation_section(folder, id_, allow_changed=allow_changed)
+        for folder, id_ in zip(folders, ids, strict=False)
     ]
 
 
-def build_degradation_section(folder: Path, id_: str = "degradation") -> Section:
+def build_degradation_section(
+    folder: Path, id_: str = "degradation", *, allow_changed: bool = False
+) -> Section:
     """Builds the section of the curves that ``epoche degrade`` wrote to a folder.
 
     Raises:
-        MissingFileError, RecordError: as ``read_degradation``.
+        MissingFileError, RecordError, ChangedRunError: as ``read_degradation``.
     """
-    degradation = read_degradation(folder / DATA_NAME)
+    degradation = read_degradation(folder / DATA_NAME, allow_changed=allow_changed)
     kinds = [kind for kind in _KINDS if len(degradation.select_curve(kind)) > 1]
     rows = (
         (

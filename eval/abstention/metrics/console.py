@@ -78,7 +78,21 @@ def _render_memory(system: SystemReport) -> str:
     )
     assert system.memory is not None
     difference = format_with_interval(system.memory)
-    return f"YES to {' and '.join(parts)}, difference {difference}"
+    return f"YES to {' and '.join(parts)}, difference {difference}{_render_finding(system)}"
+
+
+def _render_finding(system: SystemReport) -> str:
+    """Returns what the tests of memory found, with the adjusted p-value of it."""
+    tests = system.memory_tests
+    if tests is None:
+        return ""
+    margin = f"{100 * tests.margin:g} points"
+    return {
+        "memory": f": from memory, or guessed (adjusted p {tests.p_holm:.3g})",
+        "none": f": less than {margin} (adjusted p {tests.p_margin_holm:.3g})",
+        "unclear": f": cannot tell (adjusted p {tests.p_holm:.3g} against no difference, "
+        f"{tests.p_margin_holm:.3g} against {margin})",
+    }[tests.finding]
 
 
 def _render_faithfulness(system: SystemReport) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,13 +21,18 @@ from eval.abstention.metrics.outcomes import (
     count_cells,
     counts_to_table,
 )
-from eval.abstention.metrics.record import GroupReport
+from eval.abstention.metrics.record import (
+    GroupReport,
+    MemoryFinding,
+    MemoryTests,
+    SystemReport,
+)
 from eval.abstention.metrics.values import compute_metric_value
 from eval.metrics.measurement import PolicyName
 from eval.metrics.metric_value import MetricValue
 from eval.metrics.signature import Signature
 from eval.stats.bootstrap import round_significant
-from eval.stats.paired_tests import square_and_add
+from eval.stats.paired_tests import ALPHA, adjust_holm, compute_newcombe_p, square_and_add
 from kg.claims import LABELS, Label
 
 _GROUP_METRICS = (
@@ -39,6 +45,9 @@ _GROUP_METRICS = (
 TRUE_IN_GRAPH = "true in the graph"
 OTHERS = "others"
 """The groups of U cards by whether their claim was set aside."""
+MEMORY_MARGIN = 0.1
+"""A difference of ``memory`` that is too large to be called none. With 100 cards in each group, and
+no YES, the tests of ten systems exclude it."""
 
 
 @dataclass(frozen=True)
@@ -182,3 +191,68 @@ def compute_memory(groups: Mapping[str, GroupReport], base: Signature) -> Metric
         signature=str(base.with_metric("memory")),
         intervals={"newcombe": (low, high)},
     )
+
+
+def add_memory_tests(systems: Mapping[str, SystemReport]) -> dict[str, SystemReport]:
+    """Adds the tests of memory to the systems that have a value of it.
+
+    Failed calls and unreadable replies are no evidence against memory, so the test against the
+    margin takes those to claims that were set aside for YES.
+    """
+    tested = [name for name, system in systems.items() if system.memory is not None]
+    p_values: list[float | None] = []
+    for name in tested:
+        true, others = (_count_replies(systems[name], key) for key in (TRUE_IN_GRAPH, OTHERS))
+        highest = true.yes + true.unusable
+        is_below = highest / true.n - others.yes / others.n < MEMORY_MARGIN
+        p_values += [
+            compute_newcombe_p((true.yes, true.n), (others.yes, others.n)),
+            # The test has one side: a difference above the margin does not count against it.
+            compute_newcombe_p((highest, true.n), (others.yes, others.n), MEMORY_MARGIN)
+            if is_below
+            else 1.0,
+        ]
+    adjusted = [1.0 if p is None else round_significant(p) for p in adjust_holm(p_values)]
+    rounded = [1.0 if p is None else round_significant(p) for p in p_values]
+    found = dict(systems)
+    for number, name in enumerate(tested):
+        (p, p_margin), (p_holm, p_margin_holm) = (
+            values[2 * number : 2 * number + 2] for values in (rounded, adjusted)
+        )
+        memory = systems[name].memory
+        assert memory is not None
+        finding: MemoryFinding = "unclear"
+        if memory.low is not None and memory.low > 0 and p_holm < ALPHA:
+            finding = "memory"
+        elif memory.high is not None and memory.high < MEMORY_MARGIN and p_margin_holm < ALPHA:
+            finding = "none"
+        tests = MemoryTests(
+            p=p,
+            p_holm=p_holm,
+            margin=MEMORY_MARGIN,
+            p_margin=p_margin,
+            p_margin_holm=p_margin_holm,
+            finding=finding,
+        )
+        found[name] = msgspec.structs.replace(systems[name], memory_tests=tests)
+    return found
+
+
+@dataclass(frozen=True)
+class _ReplyCounts:
+    """Numbers of independent replies: all, YES, and unusable ones."""
+
+    n: float
+    yes: float
+    unusable: float
+
+
+def _count_replies(system: SystemReport, group: str) -> _ReplyCounts:
+    """Counts the replies to a group of U cards; several replies to one card count as one."""
+    report = system.set_aside[group]
+    row = report.table["U"]
+    n = sum(row.values())
+    # Replies to one card are not independent; the interval of the share counts clusters, too.
+    scale = report.n_clusters / n if system.repeats > 1 else 1.0
+    unusable = row.get("INVALID", 0) + row.get("ERROR", 0)
+    return _ReplyCounts(n * scale, row.get("YES", 0) * scale, unusable * scale)

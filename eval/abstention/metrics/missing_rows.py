@@ -7,17 +7,19 @@ from functools import partial
 from pathlib import Path
 
 from cards.card import Card, hash_card_set
-from cards.joiner import iter_joined_cards, join_cards
-from eval.abstention.manifest import read_manifest, require_card_file
+from cards.joiner import iter_joined_cards
+from eval.abstention.manifest import find_card_file, read_manifest, require_card_file
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import ResultRow
 from eval.metrics.runs.run_set import describe_missing_rows
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import require_file
+from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
 
+_MAX_NAMED_SYSTEMS = 3
 _BLOCK_BYTES = 1 << 20
 """Number of bytes of card files that are read at once, to count lines."""
 
@@ -28,7 +30,8 @@ def add_missing_rows(
     """Adds an ERROR for each card that a run should have asked and has no row of.
 
     A file without a manifest should have rows of all cards that the user names; if none are named,
-    it is not known to lack anything.
+    it is not known to lack anything. A run that was to ask only some cards (``--limit``,
+    ``--shard``) may have enough rows, and of other cards.
 
     Args:
         reader: the reader that has read all files.
@@ -37,7 +40,7 @@ def add_missing_rows(
         cards: the card files of the run; by default the file that the manifest names.
 
     Yields:
-        A note if rows are missing.
+        A note if the run was to ask only some cards, and one if rows are missing.
 
     Raises:
         MissingFileError: the card file is not there, so that it is not known which cards it is.
@@ -50,21 +53,35 @@ def add_missing_rows(
         return
     manifest = read_manifest(manifest_file)
     n_missing = manifest.rows_expected - source.rows
-    if n_missing <= 0:
+    n_asked = len(manifest.layout.asked_items)
+    if n_asked < manifest.card_count:
+        yield (
+            f"The run of {join_first(manifest.systems, _MAX_NAMED_SYSTEMS)} was to ask only "
+            f"{n_asked:,} of its {manifest.card_count:,} cards."
+        )
+        if not cards and find_card_file(manifest_file) is None:
+            n_asked = manifest.card_count
+    if n_missing <= 0 and n_asked == manifest.card_count:
         return
     files = list(cards) or [require_card_file(manifest_file)]
-    asked = join_cards(files)
-    if hash_card_set(asked) != manifest.cards_sha256:
+    if hash_card_set(iter_joined_cards(files)) != manifest.cards_sha256:
+        if n_missing <= 0:
+            return  # whoever reads the rows compares the cards, too
         raise CardSetMismatchError(
             f"{n_missing} rows are missing, and these are not the cards of the run",
             where=", ".join(map(str, files)),
             hint="Give the command of the run again to finish it, or name its cards with --cards.",
         )
-    for number in manifest.layout.asked_items:
-        row = make_missing_row(asked[number], manifest.cards_sha256[:12])
+    n_before = sum(reader.count_answers())
+    asked = manifest.layout.asked_items
+    for number, card in enumerate(iter_joined_cards(files)):
+        if number not in asked:
+            continue
+        row = make_missing_row(card, manifest.cards_sha256[:12])
         for system in manifest.systems:
             for repeat in range(manifest.repeats):
                 reader.add_missing_answer((system + suffix, repeat), row)
+    n_missing = sum(reader.count_answers()) - n_before
     yield from describe_missing_rows(Path(source.path).stem, n_missing, manifest.status)
 
 

@@ -30,7 +30,8 @@ from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
-from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity
+from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity, digest_rows
+from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
 from kg.base.packed_strings import PackedStrings, StringColumn
@@ -181,8 +182,10 @@ def read_observations(
                 path=path,
                 card_set=reader.card_set if names_cards else "",
                 counts={pred: now - earlier for pred, now, earlier in counts},
+                systems=[name.removesuffix(suffix) for name in sources[-1].systems],
             )
         )
+        sources[-1] = msgspec.structs.replace(sources[-1], rows_digest=digest_rows(path))
     integrity = check_integrity(
         read_files,
         rows=ReadCards(reader.index, partial(list_card_fields, reader)),
@@ -216,6 +219,17 @@ def read_observations(
         [*notes, *missing_notes, *manifest_notes],
     )
     manifests = [source.manifest for source in sources if source.manifest is not None]
+    own_names = {
+        name: name.removesuffix(suffix)
+        for source, suffix in zip(sources, applied_suffixes, strict=True)
+        for name in source.systems
+    }
+    own_files = {
+        name: [file for file, source in zip(files, sources, strict=True) if name in source.systems]
+        for name in own_names
+    }
+    tested = {name: preds[name] for name in own_names if own_names[name] not in CONTROLS}
+    alike = list(describe_alike_systems(tested, own_names, own_files))
     is_missing: dict[str, NDArray[np.bool_]] = {
         name: np.any(codes < 0, axis=1) for name, codes in preds.items()
     }
@@ -224,16 +238,13 @@ def read_observations(
         unanswered={name: mask for name, mask in is_missing.items() if mask.any()},
         n_left_out=int((~is_shared).sum()),
         suffixes=applied_suffixes,
-        own_names={
-            name: name.removesuffix(suffix)
-            for source, suffix in zip(sources, applied_suffixes, strict=True)
-            for name in source.systems
-        },
+        own_names=own_names,
         warnings=(
             *integrity.warnings,
+            *alike,
             *dict.fromkeys(w for manifest in manifests for w in manifest["card_warnings"]),
         ),
-        signature_details=integrity.signature_details,
+        signature_details=(*integrity.signature_details, *([ALIKE_SYSTEMS] if alike else [])),
     )
 
 

@@ -9,13 +9,14 @@ equal bytes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import PolicyName
 from eval.metrics.metric_value import CalibrationReport, ConfidenceCounts, MetricValue, Number
+from eval.metrics.record_digest import check_digest
 from kg.base.errors import RecordError
 from kg.base.files import require_file
 
@@ -71,6 +72,28 @@ class GroupReport(msgspec.Struct, frozen=True, kw_only=True):
     metrics: dict[str, MetricValue]
 
 
+MemoryFinding = Literal["memory", "none", "unclear"]
+"""Whether a system answers from memory: it does, not by as much as the margin, or no test says."""
+
+
+class MemoryTests(msgspec.Struct, frozen=True, kw_only=True):
+    """The two tests of ``memory``, with p-values by inverting Newcombe's two-sided interval.
+
+    Holm's correction covers both tests of all systems.
+    """
+
+    p: float
+    """Of no difference."""
+    p_holm: float
+    margin: float
+    """A difference that is too large to be called none."""
+    p_margin: float
+    """Of a difference as large as the margin or larger, with unusable replies to true claims taken
+    for YES."""
+    p_margin_holm: float
+    finding: MemoryFinding
+
+
 class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     """One system under one policy, on the headline cards.
 
@@ -99,6 +122,7 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     memory: MetricValue | None = None
     """Share of YES on the first of them minus that on the others: above 0, a system answers from
     memory, or from related facts that prove nothing."""
+    memory_tests: MemoryTests | None = None
     repeats: int = 1
     """Replies per card. Above 1, table, counts, numerators and denominators count replies, and
     intervals account for the dependence of replies to one card."""
@@ -164,6 +188,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     systems: tuple[str, ...]
     manifest: dict[str, Any] | None = None
     """The content of the file's run manifest, if it has one."""
+    rows_digest: str = ""
+    """Digest of the rows in any order, so that a report shows no metrics of other rows."""
 
 
 class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,18 +227,28 @@ class MetricsReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """Facts that a reader of the metrics must know, as sentences."""
     sources: tuple[Source, ...] = ()
+    content_sha256: str = ""
+    """Digest of all other fields, so that edited numbers are noticed."""
 
 
 class _SchemaName(msgspec.Struct):
     schema: str = SCHEMA
 
 
-def read_metrics(path: Path | str) -> MetricsReport:
+def read_metrics(path: Path | str, *, allow_changed: bool = False) -> MetricsReport:
     """Reads a ``metrics.json``.
+
+    Args:
+        path: the file.
+        allow_changed: accept one that was edited.
+
+    Returns:
+        The metrics; their warnings say so if they were edited, or have no digest.
 
     Raises:
         MissingFileError: no such file.
         RecordError: not JSON, not this structure, or another version of the schema.
+        ChangedRunError: the file was edited after it was computed, and this is not accepted.
     """
     path = require_file(path, "metrics file")
     content = path.read_bytes()
@@ -230,4 +266,5 @@ def read_metrics(path: Path | str) -> MetricsReport:
             where=str(path),
             hint="Compute the metrics again with this version.",
         )
-    return report
+    warnings = check_digest(path, command="epoche metrics", allow_changed=allow_changed)
+    return msgspec.structs.replace(report, warnings=(*warnings, *report.warnings))

@@ -19,7 +19,7 @@ from eval.abstention.metrics.definitions import (
     list_metric_names,
     sort_metrics,
 )
-from eval.abstention.metrics.groups import CardGroups, compute_memory
+from eval.abstention.metrics.groups import CardGroups, add_memory_tests, compute_memory
 from eval.abstention.metrics.mined_cards import count_mined_cards, describe_mined_cards
 from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import (
@@ -36,6 +36,7 @@ from eval.abstention.metrics.triplets import compute_all_three, compute_control_
 from eval.abstention.metrics.values import compute_metric_value, find_control_wins
 from eval.metrics.measurement import PolicyName
 from eval.metrics.metric_value import MetricValue
+from eval.metrics.record_digest import add_digest
 from eval.metrics.signature import Signature
 from eval.stats.bootstrap import MIN_CLUSTERS
 from kg.claims import LABELS
@@ -70,7 +71,7 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
     compares_pairs = 2 <= len(observations.systems_under_test) <= MAX_COMPARED_SYSTEMS
     comparisons = compare_systems(samples, signature=base) if compares_pairs else ()
     labels = samples.get_labels(plan.policies[0])
-    return MetricsReport(
+    report = MetricsReport(
         version=base.version,
         cards=observations.card_set,
         warnings=observations.warnings,
@@ -90,6 +91,7 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         notes=(*_collect_notes(observations, samples, policies), *confidences.describe_bins()),
         sources=observations.sources,
     )
+    return add_digest(report)
 
 
 def _build_policy_report(
@@ -101,7 +103,9 @@ def _build_policy_report(
         name: _build_system_report(samples, policy, name, base, groups, confidences)
         for name in samples.observations.preds
     }
-    systems = {name: reports[name] for name in samples.observations.systems_under_test}
+    systems = add_memory_tests(
+        {name: reports[name] for name in samples.observations.systems_under_test}
+    )
     # Cells are pairs of label and answer. Only labels are counted here, so all answers are equal.
     cards = count_cards_per_label(
         count_cells(samples.get_labels(policy), np.zeros(samples.n_cards, np.int8))

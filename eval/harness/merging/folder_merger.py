@@ -23,6 +23,7 @@ from eval.harness.verification.changed_files import (
     MERGE_HINT,
     find_changed_files,
     hash_run_files,
+    lacks_hashes,
     list_hashed_files,
     make_changed_error,
     record_accepted,
@@ -107,7 +108,9 @@ def merge_folders(
         counts = write_rows(out, benchmark, manifests[0], items.values())
         merged: Manifest = msgspec.structs.replace(
             record_accepted(combine_manifests(manifests, counts, meter), accepted),
-            files_sha256=hash_run_files(out, benchmark),
+            files_sha256={}
+            if any(map(lacks_hashes, manifests))
+            else hash_run_files(out, benchmark),
         )
         write_json_atomic(out / benchmark.manifest_file, merged)
         benchmark.write_outputs(out)

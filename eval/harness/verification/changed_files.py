@@ -93,6 +93,14 @@ def make_changed_error(
     return ChangedRunError(what, where=where, hint=hint)
 
 
+def lacks_hashes(manifest: BaseManifest) -> bool:
+    """Returns whether a run ended and its manifest has no hash of the rows.
+
+    Rows computed from such rows are not known to be unchanged either: a hash of them would say so.
+    """
+    return manifest.status != "running" and not manifest.file_hashes
+
+
 def warn_unverified(rows: Path, manifest: Path, *, status: str = "", is_foreign: bool) -> None:
     """Prints that nothing shows whether rows are those of a run, why, and what to do; once each.
 

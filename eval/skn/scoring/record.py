@@ -146,3 +146,7 @@ class SknReport(msgspec.Struct, frozen=True, kw_only=True):
     alpha: float = ALPHA
     notes: tuple[str, ...] = ()
     """What to know before quoting the numbers, in plain sentences."""
+    rows_sha256: str = ""
+    """SHA-256 of the rows that it was computed from."""
+    content_sha256: str = ""
+    """Digest of all other fields, so that edited numbers are noticed."""

@@ -22,6 +22,7 @@ from eval.stats.paired_tests import (
     Discordant,
     adjust_holm,
     compute_bootstrap_p,
+    compute_newcombe_p,
     count_discordant,
     mcnemar_exact,
     mcnemar_minimum_effect,
@@ -251,3 +252,24 @@ def test_minimum_detectable_effect_is_found_with_its_power() -> None:
         ).tolist()
         detections += mcnemar_exact(only_candidate, only_baseline) < 0.05
     assert 0.72 < detections / 400 < 0.88
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 200),
+    st.integers(1, 200),
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.sampled_from((0.0, 0.1)),
+    st.sampled_from((0.8, 0.95, 0.999)),
+)
+def test_p_of_newcombe_says_what_its_interval_says(
+    n_1: int, n_2: int, share_1: float, share_2: float, null: float, confidence: float
+) -> None:
+    first, second = (round(share_1 * n_1), n_1), (round(share_2 * n_2), n_2)
+    sides = [(k / n, wilson_interval(k, n, confidence)) for k, n in (first, second)]
+    low, high = square_and_add(sides[0], sides[1])
+    p_value = compute_newcombe_p(first, second, null)
+    assert 0 < p_value <= 1
+    if min(abs(low - null), abs(high - null)) > 1e-6:
+        assert (p_value < 1 - confidence) == (not low <= null <= high)
