@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,14 +25,9 @@ from kg.claims import Claim
 from kg.graph import Graph
 from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, write_literal
-from kg.text.facts.evidence import (
-    Quote,
-    SourcePassage,
-    normalise_mention,
-    pad_words,
-    split_into_sentences,
-)
+from kg.text.facts.evidence import Quote, SourcePassage, normalise_mention
 from kg.text.facts.fact import Fact
+from kg.text.facts.quotes import QuoteChecker
 
 MAX_NAME_CHARS: Final = 120
 """Maximum length of a name; longer "names" are clauses."""
@@ -142,17 +137,15 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
 
     Args:
         facts: the facts, in any order; the graph does not depend on it.
-        passages: where they come from. If given, a fact is used only if its passage has its quote,
-            or without one, a sentence with its subject before its object; in a passage about the
-            subject, which its title names, the object is enough.
+        passages: where they come from. If given, a fact is used only if a sentence of its passage
+            states it; see ``QuoteChecker``.
 
     Raises:
         EmptyGraphError: no fact says how two things are related.
     """
-    checker = _QuoteChecker(passages) if passages else None
     n_given = len(facts)
-    if checker:
-        facts = list(checker.iter_quoted_facts(facts))
+    if passages:
+        facts = list(QuoteChecker(facts, passages).iter_quoted_facts(facts))
     n_unquoted = n_given - len(facts)
     kinds = _find_kinds(facts)
     relations: dict[str, Counter[str]] = defaultdict(Counter)
@@ -179,7 +172,7 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
             continue
         n_mixed += builder.add_relation(key, _choose_surface(relations[key]), rows)
     counts = (
-        (n_unquoted, "whose passage has no quote or sentence that states them"),
+        (n_unquoted, "whose passage has no sentence that states them"),
         (n_empty, "whose relation has no content word (“has”, “in”)"),
         (n_long, "whose subject or object is a clause and no name"),
         (n_rare, f"of relations that fewer than {MIN_SUBJECTS} subjects have"),
@@ -201,57 +194,6 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
     )
     used = tuple((claim.pred, fact) for claim, group in builder.quotes.items() for fact in group)
     return FactDomain(builder.render(kinds), builder.wordings, used, quotes, notes)
-
-
-class _ComparedPassage(NamedTuple):
-    """A passage in words, prepared once for all facts of it."""
-
-    words: str
-    title_words: str
-    text_words: str
-    sentences: list[tuple[str, str]]
-    """Each sentence, and its words."""
-
-    @classmethod
-    def from_passage(cls, passage: SourcePassage) -> _ComparedPassage:
-        """Prepares a passage."""
-        sentences = [(text, pad_words(text)) for text in split_into_sentences(passage.text)]
-        return cls(passage.words, pad_words(passage.title), pad_words(passage.text), sentences)
-
-
-class _QuoteChecker:
-    """Checks facts against their passages, and finds the sentence that states each."""
-
-    def __init__(self, passages: Sequence[SourcePassage]) -> None:
-        self._passages = {passage.id: passage for passage in passages}
-        self._compared: dict[str, _ComparedPassage] = {}
-
-    def iter_quoted_facts(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        """Yields the facts that their passages state, each with its quote."""
-        for fact in facts:
-            quote_text = self._find_quote(fact)
-            if quote_text:
-                yield msgspec.structs.replace(fact, quote=quote_text)
-
-    def _find_quote(self, fact: Fact) -> str:
-        passage = self._passages.get(fact.chunk_id)
-        if passage is None:
-            return ""
-        compared = self._compared.get(passage.id)
-        if compared is None:
-            compared = self._compared[passage.id] = _ComparedPassage.from_passage(passage)
-        subject, target = pad_words(fact.subject), pad_words(fact.object)
-        if subject not in compared.words:
-            return ""
-        if fact.quote:
-            words = pad_words(fact.quote)
-            return fact.quote if target in words and words in compared.text_words else ""
-        found = [pair for pair in compared.sentences if target in pair[1]]
-        # Its subject stands before its object, or is what the passage is about.
-        for text, words in found:
-            if 0 <= words.find(subject) < words.rfind(target):
-                return text
-        return found[0][0] if found and subject in compared.title_words else ""
 
 
 def _normalise_relation(fact: Fact) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +18,7 @@ from kg.base.errors import DuplicateIdError
 from kg.base.files import iter_records
 from kg.claims import Claim
 from kg.words.name_forms import ARTICLES, normalise_name
-
-# After a full stop that follows a letter in lower case, a number or a bracket, so that "St. Louis"
-# and "J. S. Bach" stay whole.
-_SENTENCE_BREAK: Final = re.compile(
-    r"(?<=[a-zß-ÿ0-9)\]”\"][.!?])\s+(?=[\"“(\[]?[A-ZÀ-ÞΑ-ΩА-Я0-9])|\n{2,}"
-)
-_BREAKS_WITHIN: Final = re.compile(r"\b(?:St|Mr|Mrs|Dr|Prof|vs|No|Jr|Sr|Mt|ca|bzw|Nr)\.$")
+from kg.words.sentences import split_sentences
 
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SIGN_NAMES: Final = {"+": "plus", "#": "sharp"}
@@ -102,17 +96,6 @@ def _parse_passage(row: dict[str, Any]) -> SourcePassage:
         # Corpora without a key for the title have it in the first line.
         return SourcePassage(passage.id, rest.lstrip("\n"), first)
     return passage
-
-
-def split_into_sentences(text: str) -> list[str]:
-    """Splits a text at the ends of its sentences; joined by spaces they are the text again."""
-    sentences: list[str] = []
-    for part in _SENTENCE_BREAK.split(text):
-        if sentences and _BREAKS_WITHIN.search(sentences[-1]):
-            sentences[-1] += f" {part}"
-        elif part:
-            sentences.append(part)
-    return sentences
 
 
 def normalise_mention(text: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
@@ -205,11 +188,7 @@ class Evidence:
             words = self._words[passage.id]
             phrases = removed.get(passage.id)
             if phrases:
-                text = " ".join(
-                    sentence
-                    for sentence in split_into_sentences(passage.text)
-                    if not any(phrase in pad_words(sentence) for phrase in phrases)
-                )
+                text = _remove_sentences(passage.text, phrases)
                 has_name = any(phrase in pad_words(passage.title) for phrase in phrases)
                 title = "" if has_name else passage.title
                 passage = SourcePassage(passage.id, text, title)
@@ -224,3 +203,17 @@ class Evidence:
             if pad_words(quote.text) in texts.get(quote.passage, "")
         ]
         return Evidence(passages, quotes, texts)
+
+
+def _remove_sentences(text: str, phrases: Collection[str]) -> str:
+    """Returns a text without the sentences that contain a phrase, see ``pad_words``.
+
+    Nothing is left of a text in which a phrase goes on from one sentence to the next.
+    """
+    left = "".join(
+        sentence
+        for sentence in split_sentences(text)
+        if not any(phrase in pad_words(sentence) for phrase in phrases)
+    ).strip()
+    words = pad_words(left)
+    return "" if any(phrase in words for phrase in phrases) else left
