@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,48 @@ def test_systems_read_the_passages_that_are_left(people: Path) -> None:
     assert set(answers) == set(gold)
     # It finds every statement, and none for what was set aside.
     assert {gold[id_] for id_, answer in answers.items() if answer == "YES"} == {"E"}
+
+
+def write_births(folder: Path) -> tuple[Path, Path]:
+    """Writes passages that name town and country, and facts with one of them each."""
+    places = (("Munich", "Germany"), ("Lyon", "France"), ("Cork", "Ireland"))
+    names = (f"{given} {family}" for given in GIVEN_NAMES for family in FAMILY_NAMES)
+    facts, passages = [], []
+    for number, name in enumerate(names):
+        town, country = places[number % 3]
+        text = f"{name} was born in {town}, {country} and worked hard."
+        passages.append({"id": f"p{number}", "text": text})
+        target = (town, country, f"{town}, {country}")[number // 3 % 3]
+        facts.append(
+            {"subject": name, "relation": "was born in", "object": target, "passage": f"p{number}"}
+        )
+    paths = folder / "facts.jsonl", folder / "passages.jsonl"
+    for path, rows in zip(paths, (facts, passages), strict=True):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return paths
+
+
+def test_a_place_within_another_contradicts_nothing(tmp_path: Path) -> None:
+    facts, passages = write_births(tmp_path)
+    folder = tmp_path / "domain"
+    init = ("kg", "init", facts, "--passages", passages, "--out", folder)
+    run_cli(*init)
+    confirm = folder / "confirm.toml"
+    predicate = "urn:epoche:text:relation:born_in"
+    answers = tomllib.loads(confirm.read_text("utf-8"))
+    assert answers["one_value"] == {predicate: False}
+    # Who says that everybody has one place of birth still gets no NO about a town's country.
+    text = confirm.read_text("utf-8")
+    confirm.write_text(text.replace(f'"{predicate}" = false', f'"{predicate}" = true'), "utf-8")
+    run_cli(*init)
+    run_cli("cards", "--domain", folder, "--num-per-type", 6, "--out", tmp_path / "cards.jsonl")
+    evidence = Evidence(read_passages(passages), ())
+    cards = read_rows(tmp_path / "cards.jsonl")
+    assert {card["label"] for card in cards} == {"E", "C", "U"}
+    for card in cards:
+        name, place = re.fullmatch(r".*that (.+) was born in (.+)\?", card["question"]).groups()  # type: ignore[union-attr]
+        if card["label"] == "C":
+            assert not evidence.find_mentions([name], [place])
 
 
 def test_graph_does_not_depend_on_the_order_of_facts(tmp_path: Path) -> None:
