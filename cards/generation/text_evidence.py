@@ -1,7 +1,8 @@
 """Checks cards against the passages that their graph was extracted from.
 
 The answers YES and NO must rest on facts that passages state, and no passage may state what is
-unknown, or what another value contradicts. Systems read the passages without the sentences that state the facts that were set aside.
+unknown, or what another value contradicts. Systems read the passages without the sentences that
+state the facts that were set aside.
 """
 
 from __future__ import annotations

@@ -273,6 +273,10 @@ def test_rejected_facts_and_confirmed_rules_are_kept(tmp_path: Path) -> None:
         ('{"subject": "a", "object": "b"}', "it has no relation"),
         ('{"subject": 1, "relation": "r", "object": "b"}', "Expected `str`"),
         ("[]", "fact"),
+        (
+            json.dumps({"subject": "a", "relation": "r", "object": "b", "quote": "b " * 2_501}),
+            "its quote has more than 5,000 characters",
+        ),
     ],
 )
 def test_lines_that_are_no_facts_are_named(tmp_path: Path, line: str, message: str) -> None:
@@ -303,6 +307,27 @@ def test_ids_of_passages_may_be_numbers(tmp_path: Path) -> None:
     rows = [{"subject": "a", "relation": "r", "object": "b", "passage": n} for n in (0, 12)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert [fact.chunk_id for fact in read_extracted_facts([path])] == ["0", "12"]
+
+
+def test_long_quotes_and_ids_are_kept_whole(tmp_path: Path) -> None:
+    subordinate = "which was hard to find, as everybody said, " * 20
+    facts, passages = [], []
+    for number in range(6):
+        id_ = f"{'folder/' * 40}page  {number}"
+        text = f"The office of Town {number}, {subordinate}was moved to Peru."
+        passages.append({"id": id_, "text": f"It began so. {text} It ended so."})
+        facts.append(
+            {"subject": f"Town {number}", "relation": "was moved to", "object": "Peru"}
+            | {"passage": id_, "quote": text}
+        )
+    for name, rows in (("facts", facts), ("passages", passages)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines, "utf-8")
+    read = read_extracted_facts([tmp_path / "facts.jsonl"])
+    quotes = build_fact_domain(read, read_passages(tmp_path / "passages.jsonl")).quotes
+    assert {(quote.passage, quote.text) for quote in quotes} == {
+        (fact["passage"], fact["quote"]) for fact in facts
+    }
 
 
 def test_a_review_that_is_no_review_is_named(tmp_path: Path) -> None:
@@ -348,13 +373,38 @@ def test_first_line_may_be_the_title(tmp_path: Path) -> None:
         {"id": "a", "text": "Lyon\nIt lies in France."},
         {"id": "b", "text": "It lies in France.\nIt is old."},
         {"id": "c", "text": "Lyon\nIt lies in France.", "title": "Cities"},
+        {"id": "d", "text": "Lyon\n\nIt lies in\nFrance."},
+        {
+            "id": "e",
+            "text": "Where is the city of Lyon?\nIt is far.",
+            "metadata": {"section": "Where is the city of Lyon?"},
+        },
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert read_passages(path) == [
         SourcePassage("a", "It lies in France.", "Lyon"),
         SourcePassage("b", "It lies in France.\nIt is old."),
         SourcePassage("c", "Lyon\nIt lies in France.", "Cities"),
+        SourcePassage("d", "It lies in\nFrance.", "Lyon"),
+        SourcePassage("e", "It is far.", "Where is the city of Lyon?"),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna Berg was born in Paris in a small house by the river and later\nmoved to Berlin.",
+        "Anna Berg was born in Paris in a small house and later went to\nBerlin with her family.",
+        "Anna Berg was born in Paris\nand later moved to Berlin with her family.",
+        "Anna Berg was born in Paris\nKarl Wolf was born in Rome",
+        "Oslo: Norway\nBern: Switzerland\nBuenos Aires: Argentina",
+        "Town | Country\nOslo | Norway and Svalbard",
+    ],
+)
+def test_the_first_line_of_wrapped_text_and_of_lists_is_no_title(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "passages.jsonl"
+    path.write_text(json.dumps({"id": "a", "text": text}), "utf-8")
+    assert read_passages(path) == [SourcePassage("a", text)]
 
 
 BERG = "Anna Berg was born in Berlin."

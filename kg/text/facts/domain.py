@@ -20,13 +20,13 @@ import msgspec
 
 from kg.base.errors import EmptyGraphError
 from kg.base.files import iter_records
-from kg.base.plain_text import clean_text, format_count
+from kg.base.plain_text import clean_text, format_count, to_one_line
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, write_literal
 from kg.text.facts.evidence import Quote, SourcePassage, normalise_mention
-from kg.text.facts.fact import Fact
+from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.quotes import QuoteChecker
 
 MAX_NAME_CHARS: Final = 120
@@ -104,7 +104,17 @@ def _parse_fact(row: dict[str, Any]) -> Fact | None:
     if missing:
         raise ValueError(f"it has no {' and no '.join(missing)}")
     fact = msgspec.convert(values, Fact)
-    return Fact(**{key: clean_text(getattr(fact, key)) for key in values})
+    if len(fact.quote) > MAX_QUOTE_LENGTH:
+        raise ValueError(f"its quote has more than {MAX_QUOTE_LENGTH:,} characters")
+    # The id is compared only, with those of passages as they are. A name that is cut has too many
+    # characters for a name anyway; a quote must stay whole, to be found in its passage.
+    return msgspec.structs.replace(
+        fact,
+        subject=clean_text(fact.subject),
+        relation=clean_text(fact.relation),
+        object=clean_text(fact.object),
+        quote=to_one_line(fact.quote),
+    )
 
 
 class _Value(NamedTuple):

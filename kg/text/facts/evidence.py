@@ -86,16 +86,34 @@ def _parse_passage(row: dict[str, Any]) -> SourcePassage:
     id_ = row.get("id", row.get("_id"))
     values = {"id": str(id_) if isinstance(id_, int) else id_, "text": row.get("text")}
     passage = msgspec.convert({**values, "title": row.get("title") or ""}, SourcePassage)
-    first, _, rest = passage.text.partition("\n")
-    if (
-        not passage.title
-        and rest
-        and len(first) <= MAX_TITLE_CHARS
-        and (first[-1:].isalnum() or first[-1:] == ")")
-    ):
-        # Corpora without a key for the title have it in the first line.
-        return SourcePassage(passage.id, rest.lstrip("\n"), first)
-    return passage
+    if passage.title:
+        return passage
+    metadata = row.get("metadata")
+    section = metadata.get("section") if isinstance(metadata, dict) else None
+    title, text = _split_title(passage.text, section)
+    return SourcePassage(passage.id, text, title)
+
+
+def _split_title(text: str, section: Any) -> tuple[str, str]:
+    """Splits a text at its first line, if this is the title, as in corpora without a key for it.
+
+    The line is one if it is the section's name, if a blank line follows, or if the text is one
+    other line, whose first word would have fitted beside it.
+
+    Returns:
+        The title, empty if there is none, and the text.
+    """
+    first, _, rest = text.partition("\n")
+    body = rest.lstrip("\n")
+    if not first or not body.strip():
+        return "", text
+    if first == section:
+        return first, body
+    if len(first) > MAX_TITLE_CHARS or not (first[-1].isalnum() or first[-1] == ")"):
+        return "", text
+    is_one_line = "\n" not in body.rstrip() and "|" not in first
+    has_room = len(f"{first} {body.split(maxsplit=1)[0]}") <= len(body) and not body[0].islower()
+    return (first, body) if body != rest or (is_one_line and has_room) else ("", text)
 
 
 def normalise_mention(text: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
