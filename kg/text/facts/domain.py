@@ -27,6 +27,7 @@ from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, write_literal
 from kg.text.facts.evidence import Quote, SourcePassage, normalise_mention
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
+from kg.text.facts.kinds import COPULAS, find_kinds
 from kg.text.facts.quotes import QuoteChecker
 
 MAX_NAME_CHARS: Final = 120
@@ -43,18 +44,12 @@ _AUXILIARIES: Final = re.compile(
     r"\A(?:(?:is|was|are|were|be|been|being|am|has been|have been|had been|ist|war|sind|waren|"
     r"wurde|wurden)\s+)+(?=\S)"
 )
-_COPULAS: Final = frozenset({"is", "was", "are", "were", "is a", "is an", "was a", "was an"})
 _EMPTY_WORDS: Final = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from"}
     | {"had", "has", "have", "in", "is", "of", "on", "or", "the", "to", "was", "were", "with"}
     | {"das", "der", "die", "ein", "eine", "hat", "hatte", "im", "ist", "mit", "von", "war"}
 )
 """Relations of these words alone do not say how two things are related."""
-_KIND: Final = re.compile(
-    r"(?:an?\s+|the\s+)?([^,;()]+?)(?:\s+(?:of|in|from|by|for|that|which|who|"
-    r"at|on|with|to|and|or|about|as|located|based|born)\b.*)?$",
-    re.I,
-)
 _DATE_FORMATS: Final = ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d %b %Y", "%b %d, %Y")
 _YEAR: Final = re.compile(r"(?:in )?([12]\d{3})")
 _NUMBER: Final = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[+-]?\d+(?:\.\d+)?")
@@ -157,14 +152,18 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
     if passages:
         facts = list(QuoteChecker(facts, passages).iter_quoted_facts(facts))
     n_unquoted = n_given - len(facts)
-    kinds = _find_kinds(facts)
+    kinds = find_kinds(
+        (fact.subject, _normalise_relation(fact), fact.object)
+        for fact in facts
+        if _is_name(fact.subject)
+    )
     relations: dict[str, Counter[str]] = defaultdict(Counter)
     by_relation: dict[str, list[tuple[Fact, _Value]]] = defaultdict(list)
     n_empty = n_long = 0
     for fact in facts:
         surface = _normalise_relation(fact)
         if not set(surface.split()) - _EMPTY_WORDS:
-            n_empty += surface not in _COPULAS
+            n_empty += surface not in COPULAS
             continue
         value = _read_value(fact.object)
         if not _is_name(fact.subject) or not (value.datatype or _is_name(fact.object)):
@@ -220,23 +219,6 @@ def _choose_surface(surfaces: Counter[str]) -> str:
     best = next((text for text in ranked if _AUXILIARIES.match(text)), ranked[0])
     # "published by" without its verb
     return f"was {best}" if best.endswith(" by") and not _AUXILIARIES.match(best) else best
-
-
-def _find_kinds(facts: Iterable[Fact]) -> dict[str, str]:
-    """Finds what things are: of "is a peer-reviewed journal of physics" the noun "journal"."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    for fact in facts:
-        surface = _normalise_relation(fact)
-        if surface not in _COPULAS or not _is_name(fact.subject):
-            continue
-        has_article = surface.endswith((" a", " an")) or re.match(r"(?i)an?\s", fact.object)
-        match = _KIND.match(fact.object)
-        if not match or not (has_article or match[1].islower()):
-            continue
-        noun = match[1].split()[-1].casefold()
-        if noun.isalpha() and len(noun) > 2:
-            found[normalise_mention(fact.subject)][noun] += 1
-    return {name: min(nouns, key=lambda n: (-nouns[n], n)) for name, nouns in found.items()}
 
 
 class _GraphBuilder:
