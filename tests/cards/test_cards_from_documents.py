@@ -139,12 +139,18 @@ def write_births(folder: Path) -> tuple[Path, Path]:
     facts, passages = [], []
     for number, name in enumerate(names):
         town, country = places[number % 3]
-        text = f"{name} was born in {town}, {country} and worked hard."
+        school = f"School {number % 4}"
+        text = f"{name} was born in {town}, {country}. {name} was a painter who went to {school}."
         passages.append({"id": f"p{number}", "text": text})
-        target = (town, country, f"{town}, {country}")[number // 3 % 3]
-        facts.append(
-            {"subject": name, "relation": "was born in", "object": target, "passage": f"p{number}"}
-        )
+        place = (town, country, f"{town}, {country}")[number // 3 % 3]
+        for relation, target in (
+            ("was born in", place),
+            ("was", "a painter"),
+            ("went to", school),
+        ):
+            facts.append(
+                {"subject": name, "relation": relation, "object": target, "passage": f"p{number}"}
+            )
     paths = folder / "facts.jsonl", folder / "passages.jsonl"
     for path, rows in zip(paths, (facts, passages), strict=True):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -159,7 +165,7 @@ def test_a_place_within_another_contradicts_nothing(tmp_path: Path) -> None:
     confirm = folder / "confirm.toml"
     predicate = "urn:epoche:text:relation:born_in"
     answers = tomllib.loads(confirm.read_text("utf-8"))
-    assert answers["one_value"] == {predicate: False}
+    assert answers["one_value"][predicate] is False
     # Who says that everybody has one place of birth still gets no NO about a town's country.
     text = confirm.read_text("utf-8")
     confirm.write_text(text.replace(f'"{predicate}" = false', f'"{predicate}" = true'), "utf-8")
