@@ -11,14 +11,22 @@ MIN_WRAPPED_LINE: Final = 40
 """Number of characters below which the break after a line is not one that an editor put there."""
 
 _BORDER: Final = re.compile(
-    r"(?<![.!?…])(?P<stop>[.!?…]++)[\"”’»›)\]]*+(?P<gap>\s+)"
+    r"(?<![.!?…])(?<!\s(?=…|\.\.))(?P<stop>[.!?…]++)[\"”’»›)\]]*+(?P<gap>\s+)"
     r"|(?P<full_stop>[。！？．।॥؟۔]++)[」』”’）]*+\s*"
     r"|(?P<break>\n\s*)"
 )
-# Ends of words whose full stop does not end a sentence: initials ("J. S. Bach", "e.g.") and titles
-# before names. They are compared with the last characters before the stop.
+# Ends of words whose full stop does not end a sentence: titles before names, and initials ("J. S.
+# Bach", "e.g."). They are compared with the last characters before the stop.
+_INITIAL: Final = re.compile(r"\b[^\W\d_]$")
+_NEXT_WORD: Final = re.compile(r"[^\W\d_]+")
+_NO_NAMES: Final = FUNCTION_WORDS | frozenset(
+    """he she they we you i however while after before during when since until although because
+    here thus so also one two both each every some any all most many no not
+    der die das ein eine er sie es wir ich im am""".split()  # noqa: SIM905
+)
+"""Words that begin sentences, and no names after an initial: "in the U.S. He left"."""
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b[^\W\d_]|\b(?:St|Mr|Mrs|Ms|Dr|Prof|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|vs|No|Nos|Jr|"
+    r"(?:\b(?:St|Mr|Mrs|Ms|Dr|Prof|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|vs|No|Nos|Jr|"
     r"Sr|Mt|Ft|Fig|Eq|cf|ca|approx|bzw|Nr|Abb|Abs|Art|Bd|vgl|usw))$"
 )
 _MAX_ABBREVIATION: Final = 8
@@ -85,6 +93,9 @@ def _is_wrapped(line: str, following: str) -> bool:
 def _is_abbreviated(text: str, stop: int, following: int) -> bool:
     """Returns whether the full stop at ``stop`` belongs to the word or number before it."""
     before = text[max(0, stop - _MAX_ABBREVIATION) : stop]
+    if _INITIAL.search(before):
+        word = _NEXT_WORD.match(text, following)
+        return word is None or word[0].casefold() not in _NO_NAMES
     if not before[-1:].isdigit():
         return _ABBREVIATION.search(before) is not None
     # "1. Introduction", "am 5. Mai 1900"

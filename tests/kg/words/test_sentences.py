@@ -22,6 +22,8 @@ from kg.words.sentences import split_sentences
         ("She lives in the UK.", "Karl does not."),
         ("He wrote it (in 1999).", "“It works.”", "So he said…", "Nobody knew."),
         ("Use a tree, e.g. B-trees.", "See Fig. 3 of the U.S. Army.", "No. 5 is alive."),
+        ("She lived in the U.S.", "In 1900 she left it for Room C.", "He died with H. T. Kung."),
+        ("Type SELECT … FOR UPDATE.", "Give it a, b ... Z."),
         ("Er kam am 5. Mai 1900 an.", "Sie blieb."),
         ("Анна родилась в Москве.", "Карл родился в Париже."),
         ("安娜生于柏林。", "卡尔生于巴黎。", "他们结婚了！"),
