@@ -36,7 +36,7 @@ def find_facts(chunks: Sequence[Chunk]) -> list[Fact]:
         chunks: the chunks; ``section`` of their metadata is their heading.
     """
     topics = [_get_topic(chunk) for chunk in chunks]
-    sentences = [[part.strip() for part in split_sentences(chunk.text)] for chunk in chunks]
+    sentences = [[part.strip() for part in split_sentences(chunk.prose)] for chunk in chunks]
     finder = PhraseFinder(
         (sentence for parts in sentences for sentence in parts), filter(None, topics)
     )

@@ -69,7 +69,7 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
         language = str(chunk.metadata.get("language", "en"))[:2]
         keywords = row.keywords
         if _get_heading(chunk) in shared_headings:
-            body = chunk.text.removeprefix(str(chunk.metadata["section"])).casefold()
+            body = chunk.prose.removeprefix(str(chunk.metadata["section"])).casefold()
             keywords = tuple(k for k in keywords if k.casefold() in body)
         if language == "en":
             keywords = tuple(k for k in keywords if normalise_phrase(k) not in references)
@@ -98,7 +98,7 @@ def _find_references(chunks: Sequence[Chunk]) -> set[str]:
     counts: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     for chunk in chunks:
-        for match in _REFERENCE.finditer(chunk.text):
+        for match in _REFERENCE.finditer(chunk.prose):
             word = match[1].casefold()
             totals[word] += 1
             counts[word] += match[2] is not None
@@ -120,7 +120,7 @@ def _find_proper_names(chunks: Sequence[Chunk]) -> set[str]:
     capitals: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     for chunk in chunks:
-        for word in _INNER_WORD.findall(chunk.text):
+        for word in _INNER_WORD.findall(chunk.prose):
             form = stem_word(word.casefold())
             totals[form] += 1
             capitals[form] += word[0].isupper()

@@ -68,7 +68,7 @@ class FormUsage:
         self._uninflected: set[tuple[str, int]] = set()
         """(form, position) of words of a form that occur somewhere without an ending."""
         for chunk in chunks:
-            for clause in _CLAUSE_BOUNDARY.split(chunk.text):
+            for clause in _CLAUSE_BOUNDARY.split(chunk.prose):
                 words = split_words(clause)
                 self._count_forms(words, [stem_word(word) for word in words], forms)
 
