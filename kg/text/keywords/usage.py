@@ -88,6 +88,10 @@ class FormUsage:
             )
         )
 
+    def count_uses(self, form: str) -> int:
+        """Counts the occurrences of a form."""
+        return self._total_counts[form]
+
     def is_rarely_name(self, form: str) -> bool:
         """Whether a form occurs several times, but hardly ever as the name of something."""
         total = self._total_counts[form]
