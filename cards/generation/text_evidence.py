@@ -1,7 +1,8 @@
 """Checks cards against the passages that their graph was extracted from.
 
 The answers YES and NO must rest on facts that passages state, and no passage may state what is
-unknown. Systems read the passages without the sentences that state the facts that were set aside.
+unknown, or what another value contradicts. Systems read the passages without the sentences that
+state the facts that were set aside.
 """
 
 from __future__ import annotations
@@ -50,8 +51,7 @@ class TextEvidence:
 
     def _add_quotes(self, card: Card) -> Card | None:
         if card.label == "U":
-            names = self._list_names(card.claim.subj), self._list_names(card.claim.obj)
-            return None if self.evidence.find_mentions(*names) else card
+            return None if self._is_mentioned(card.claim) else card
         if card.label == "E":
             premises = card.proof.premises if card.proof else ()
             groups = [
@@ -62,17 +62,24 @@ class TextEvidence:
             # What contradicts the claim: the subject's own value, or the other direction.
             claim = card.claim
             rows = [row for row in card.meta["triples"] if "denied" not in row]
-            facts = (Claim(**row) for row in rows)
-            groups = [
-                self.evidence.list_quotes(fact)
-                for fact in facts
+            facts = [
+                fact
+                for fact in (Claim(**row) for row in rows)
                 if fact.pred == claim.pred and fact.subj in (claim.subj, claim.obj)
             ]
-            is_quoted = any(groups)
+            groups = [self.evidence.list_quotes(fact) for fact in facts]
+            # "Born in Munich, Germany" denies no birth in Germany, even if the graph has Munich.
+            by_value = all(fact.subj == claim.subj for fact in facts)
+            is_quoted = any(groups) and not (by_value and self._is_mentioned(claim))
         if not is_quoted:
             return None
         quotes = [_describe(quote) for group in groups for quote in group[:MAX_QUOTES]]
         return msgspec.structs.replace(card, meta={**card.meta, "quotes": quotes})
+
+    def _is_mentioned(self, claim: Claim) -> bool:
+        """Returns whether a passage mentions both ends of a claim, and so may state it."""
+        names = self._list_names(claim.subj), self._list_names(claim.obj)
+        return bool(self.evidence.find_mentions(*names))
 
     def _list_names(self, term: str) -> list[str]:
         if is_literal(term):

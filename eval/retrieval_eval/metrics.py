@@ -20,7 +20,9 @@ import numpy as np
 from eval.retrieval_eval.questions import Question
 from eval.stats.bootstrap import Floats
 
-ALL_GOLD = "AllGold@10"
+MAX_ALL_GOLD = 10
+"""Number of chunks among which ``ALL_GOLD`` wants all gold; with more gold it is 0."""
+ALL_GOLD = f"AllGold@{MAX_ALL_GOLD}"
 HEADLINE_METRIC = "nDCG@10"
 """The metric that tuning maximises."""
 _IR_MEASURES_NAMES = ("R@1", "R@5", "R@10", HEADLINE_METRIC, "RR")
@@ -31,8 +33,9 @@ METRIC_NAMES = (*_IR_MEASURES_NAMES, ALL_GOLD)
 def score_questions(rankings: Mapping[str, Sequence[str]], questions: Sequence[Question]) -> Floats:
     """Computes every metric of every question.
 
-    A question for which nothing was found has 0, because all of its gold was missed. The metrics
-    are undefined for unanswerable questions, which have no gold.
+    A question for which nothing was found has 0, because all of its gold was missed. Chunks that a
+    question excludes do not count. The metrics are undefined for unanswerable questions, which have
+    no gold.
 
     Args:
         rankings: id of a question → ids of the chunks found, best first.
@@ -53,7 +56,8 @@ def score_questions(rankings: Mapping[str, Sequence[str]], questions: Sequence[Q
     qrels = {str(i): questions[i].qrels for i in answerable}
     run: dict[str, dict[str, float]] = {}
     for i in answerable:
-        ranking = rankings[questions[i].id]
+        question = questions[i]
+        ranking = [id_ for id_ in rankings[question.id] if not question.is_excluded(id_)]
         if ranking:
             run[str(i)] = {chunk_id: float(-rank) for rank, chunk_id in enumerate(ranking)}
     values[answerable] = 0.0

@@ -106,10 +106,11 @@ def _render_runs(
     folder: Path, manifest: RetrievalManifest, items: Sequence[RetrievalItem]
 ) -> dict[str, bytes]:
     """Renders the TREC run file of each retriever, from its first reply to each question."""
+    item_of_id = {item.id: item for item in items}
     rankings: dict[str, dict[str, list[str]]] = {name: {} for name in manifest.systems}
     for reply in read_replies(folder / REPLIES):
         if reply.repeat == 0:
-            ranking = get_ranking(check_value(reply))
+            ranking = get_ranking(check_value(reply), item_of_id[reply.id])
             rankings[reply.system][reply.id] = [chunk_id for chunk_id, _ in ranking]
     return {
         file: render_run(name, rankings[name], items).encode()

@@ -43,12 +43,18 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     grades: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
     """Gold chunk → its grade of relevance, at least 1; 1 for all that are not named. Only nDCG
     depends on it."""
+    excluded: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Ids of chunks that are left out of its rankings, such as the one that it is the text of."""
 
     @property
     def qrels(self) -> dict[str, int]:
         """Gold chunk → its grade of relevance."""
         grades = self.grades if self.grades is not msgspec.UNSET else {}
         return {chunk_id: grades.get(chunk_id, 1) for chunk_id in self.gold}
+
+    def is_excluded(self, chunk_id: str) -> bool:
+        """Returns whether a chunk is left out of the question's rankings."""
+        return self.excluded is not msgspec.UNSET and chunk_id in self.excluded
 
     @property
     def answerable(self) -> bool:
@@ -154,6 +160,12 @@ def _find_gold_fault(question: Question, valid_ids: frozenset[str]) -> tuple[str
             return (
                 f"the run has no chunk {chunk_id!r}",
                 f"{suggestion}Chunk ids change when headings do.",
+            )
+    for chunk_id in question.gold:
+        if question.is_excluded(chunk_id):
+            return (
+                f"gold chunk {chunk_id!r} is excluded, too",
+                "Take it out of one of the two lists.",
             )
     if question.grades is not msgspec.UNSET:
         for chunk_id, grade in question.grades.items():

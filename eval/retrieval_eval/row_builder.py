@@ -32,7 +32,7 @@ def build_row(question: Question, reply: Reply) -> RetrievalRow:
         reply: the reply of a retriever.
     """
     reply = check_value(reply)
-    ranking = get_ranking(reply)
+    ranking = get_ranking(reply, question)
     rank_of = {chunk_id: rank for rank, (chunk_id, _) in enumerate(ranking, start=1)}
     measures: dict[str, float] | None = None
     if question.answerable:
@@ -68,6 +68,13 @@ def check_value(reply: Reply) -> Reply:
     return replace(reply, status=read.status, value=read.value, problem=read.problem)
 
 
-def get_ranking(reply: Reply) -> list[tuple[str, float]]:
-    """Returns the ranking of a checked reply; empty if the reply is not usable."""
-    return [(chunk_id, score) for chunk_id, score in reply.value or ()]
+def get_ranking(reply: Reply, question: Question) -> list[tuple[str, float]]:
+    """Returns the ranking of a checked reply without the chunks that the question excludes.
+
+    It is empty if the reply is not usable.
+    """
+    return [
+        (chunk_id, score)
+        for chunk_id, score in reply.value or ()
+        if not question.is_excluded(chunk_id)
+    ]

@@ -12,7 +12,7 @@ import msgspec
 
 from kg.base.errors import DomainError
 from kg.base.files import require_file
-from kg.base.plain_text import format_count
+from kg.base.plain_text import clean_text, format_count, to_one_line
 from kg.profile.answers import MAX_FILE_BYTES
 from kg.profile.readiness import Readiness
 from kg.profile.rules import Answers
@@ -117,8 +117,8 @@ def render_review_page(
 
 
 def _render_fact(fact: Fact, *, is_accepted: bool = True) -> str:
-    quote = f"<q>{_escape(fact.quote)}</q>" if fact.quote else ""
-    source = f" <small>{_escape(fact.chunk_id)}</small>" if fact.chunk_id else ""
+    quote = f"<q>{_escape(to_one_line(fact.quote))}</q>" if fact.quote else ""
+    source = f" <small>{_escape(clean_text(fact.chunk_id))}</small>" if fact.chunk_id else ""
     return (
         f'<li><label><input type="checkbox" data-fact="{fact.key}"'
         f"{' checked' if is_accepted else ''}> {_escape(fact.subject)} · "

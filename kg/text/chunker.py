@@ -41,6 +41,8 @@ class _Section:
     """Offset of each piece in the section's text, ascending."""
     pages: list[int | None] = field(default_factory=list)
     """The page of each piece."""
+    code: list[int] = field(default_factory=list)
+    """The numbers of the pieces that are code."""
     is_heading_only: bool = True
     """Whether the section has no paragraph."""
 
@@ -103,6 +105,8 @@ def _split_sections(document: Document) -> Iterator[_Section]:
     section = _Section(START_KEY, ())
     for block in document.blocks:
         if isinstance(block, Paragraph):
+            if block.is_code:
+                section.code.append(len(section.pieces))
             section.add_piece(block.text, block.page)
             section.is_heading_only = False
             continue
@@ -144,10 +148,17 @@ def _cut_section(document: Document, section: _Section, size: int, overlap: int)
         first_piece = bisect_right(section.starts, start) - 1
         end_piece = bisect_right(section.starts, end - 1)
         pages = sorted({page for page in section.pages[first_piece:end_piece] if page is not None})
+        code = [
+            [max(begin, start) - start, min(begin + len(section.pieces[piece]), end) - start]
+            for piece in section.code
+            if (begin := section.starts[piece]) < end and begin + len(section.pieces[piece]) > start
+        ]
         yield Chunk(
             section_id if number == 1 else f"{section_id}/{number}",
             text[start:end],
-            metadata | ({"page_numbers": pages} if pages else {}),
+            metadata
+            | ({"page_numbers": pages} if pages else {})
+            | ({"code": code} if code else {}),
         )
 
 

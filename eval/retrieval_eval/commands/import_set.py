@@ -62,6 +62,7 @@ def main(
     from eval.retrieval_eval.data.beir import read_beir
     from eval.retrieval_eval.data.multihop import add_corpus, read_hotpotqa, read_musique
     from eval.retrieval_eval.data.openie import read_openie
+    from eval.retrieval_eval.metrics import ALL_GOLD, MAX_ALL_GOLD
     from kg.base.errors import RecordError
     from kg.base.files import check_output, write_jsonl_atomic
     from kg.base.plain_text import format_count
@@ -97,8 +98,13 @@ def main(
         *([format_count(len(facts), "fact")] if openie else []),
     ]
     print_text(f"{', '.join(counts)} → {out}")
+    n_many = sum(len(question.gold) > MAX_ALL_GOLD for question in imported.questions.values())
+    imported.notes[f"questions with over {MAX_ALL_GOLD} gold passages, whose {ALL_GOLD} is 0"] = (
+        n_many
+    )
     for note, count in imported.notes.items():
-        print_text(f"{note}: {count:,}")
+        if count:
+            print_text(f"{note}: {count:,}")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ class _Query(msgspec.Struct):
 def read_beir(folder: Path, qrels: Sequence[Path] = ()) -> ImportedSet:
     """Reads a set of BEIR.
 
-    Passages with a grade of 0 or less are not gold. A question without gold is left out.
+    Passages with a grade of 0 or less are not gold. A question without gold is left out. The
+    document with a question's id is left out of its ranking, as in BEIR's own evaluation.
 
     Args:
         folder: the folder of the set.
@@ -80,7 +81,13 @@ def read_beir(folder: Path, qrels: Sequence[Path] = ()) -> ImportedSet:
                 imported.notes["questions of two splits kept in the first"] += 1
             else:
                 where, text = texts[query_id]
-                imported.add_question(_make_question(query_id, text, split, gold), where)
+                own = id_of_document.get(query_id, "")
+                excluded = (own,) if own and own not in gold else ()
+                if excluded:
+                    # Its own text, as in ArguAna.
+                    imported.notes["documents with a question's id left out of its ranking"] += 1
+                question = _make_question(query_id, text, split, gold, excluded)
+                imported.add_question(question, where)
     return imported
 
 
@@ -159,7 +166,9 @@ def _find_file(path: Path) -> Path:
     return packed if packed.is_file() and not path.is_file() else path
 
 
-def _make_question(query_id: str, text: str, split: Split, gold: dict[str, int]) -> Question:
+def _make_question(
+    query_id: str, text: str, split: Split, gold: dict[str, int], excluded: tuple[str, ...]
+) -> Question:
     is_graded = any(grade != 1 for grade in gold.values())
     return Question(
         id=query_id,
@@ -168,4 +177,5 @@ def _make_question(query_id: str, text: str, split: Split, gold: dict[str, int])
         split=split,
         gold=tuple(gold),
         grades=gold if is_graded else msgspec.UNSET,
+        excluded=excluded or msgspec.UNSET,
     )

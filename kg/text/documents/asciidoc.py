@@ -86,7 +86,7 @@ class _LineReader:
                     if delimiter[0] in "|,:!":
                         yield from make_paragraph("\n".join(self._iter_rows(verbatim)))
                     elif delimiter[0] != "/":
-                        yield from make_paragraph("\n".join(verbatim))
+                        yield from make_paragraph("\n".join(verbatim), is_code=True)
                     delimiter, verbatim = "", []
                 else:
                     verbatim.append(line)
@@ -116,7 +116,9 @@ class _LineReader:
                     yield from self._end_paragraph()
             else:
                 yield from self._add_line(line)
-        yield from make_paragraph("\n".join(verbatim) if delimiter[:1] != "/" else "")
+        yield from make_paragraph(
+            "\n".join(verbatim) if delimiter[:1] != "/" else "", is_code=delimiter[:1] not in "|,:!"
+        )
         yield from self._end_paragraph()
 
     def _add_line(self, line: str) -> Iterator[Block]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 from kg.base.errors import DocumentError
 from kg.base.plain_text import clean_for_terminal
@@ -39,10 +41,18 @@ class Paragraph:
     Attributes:
         text: never empty.
         page: as in ``Heading``.
+        is_code: whether it is code, whose words are no sentences.
     """
 
     text: str
     page: int | None = None
+    is_code: bool = False
+
+
+class CodeLine(str):
+    """Code among the lines of a list or table, see ``make_paragraphs``."""
+
+    __slots__ = ()
 
 
 Block = Heading | Paragraph
@@ -91,7 +101,16 @@ def make_heading(level: int, text: str, page: int | None = None) -> list[Block]:
     return [Heading(level, line, page)] if line else []
 
 
-def make_paragraph(text: str, page: int | None = None) -> list[Block]:
+def make_paragraphs(lines: Iterable[str]) -> list[Block]:
+    """Makes paragraphs of lines: one of each run of ``CodeLine``, and of each run of others."""
+    return [
+        block
+        for is_code, group in groupby(lines, lambda line: isinstance(line, CodeLine))
+        for block in make_paragraph("\n".join(group), is_code=is_code)
+    ]
+
+
+def make_paragraph(text: str, page: int | None = None, *, is_code: bool = False) -> list[Block]:
     """Makes a paragraph of ``text`` with its line breaks; nothing if the text is blank.
 
     Removes control and bidirectional characters and soft hyphens, and normalises to NFC.
@@ -99,7 +118,7 @@ def make_paragraph(text: str, page: int | None = None) -> list[Block]:
     text = unicodedata.normalize("NFC", clean_for_terminal(text.replace("\u00ad", "")))
     text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
     text = _BLANK_LINES.sub("\n\n", text)
-    return [Paragraph(text, page)] if text.strip() else []
+    return [Paragraph(text, page, is_code)] if text.strip() else []
 
 
 def collapse_spaces(text: str) -> str:

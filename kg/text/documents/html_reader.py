@@ -11,11 +11,13 @@ from kg.base.errors import DocumentError
 from kg.base.plain_text import list_words
 from kg.text.documents.document import (
     Block,
+    CodeLine,
     DocumentContent,
     collapse_spaces,
     decode_text,
     make_heading,
     make_paragraph,
+    make_paragraphs,
 )
 
 if TYPE_CHECKING:
@@ -174,17 +176,18 @@ def _iter_blocks(soup: BeautifulSoup) -> Iterator[Block]:
         elif name in ("td", "th"):
             pieces.append(" | " if is_start and any(piece.strip() for piece in pieces) else "")
         elif name in _HEADING_LEVELS or name in _BLOCK_TAGS:
-            text = take_text()
+            text, is_code = take_text(), pre_depth > 0
             if heading_level and text:
                 # A block inside a heading also ends it: the heading may never be closed.
                 yield from make_heading(heading_level, text)
                 heading_level = 0
             elif text and lists:
                 indent = "  " * min(len(lists) - 1, MAX_INDENT)
-                lines.append(indent + marker + text)
+                line = indent + marker + text
+                lines.append(CodeLine(line) if is_code else line)
                 marker = ""
             else:
-                yield from make_paragraph(text)
+                yield from make_paragraph(text, is_code=is_code)
             if name in _HEADING_LEVELS:
                 heading_level = _HEADING_LEVELS[name] if is_start else 0
             if name == "pre":
@@ -197,9 +200,9 @@ def _iter_blocks(soup: BeautifulSoup) -> Iterator[Block]:
                 else:
                     lists.pop()
             if (heading_level or not lists) and lines:
-                yield from make_paragraph("\n".join(lines))
+                yield from make_paragraphs(lines)
                 lines.clear()
-    yield from make_paragraph("\n".join([*lines, take_text()]))
+    yield from make_paragraphs([*lines, take_text()])
 
 
 def _walk_elements(soup: BeautifulSoup) -> Iterator[tuple[Tag | str, bool]]:

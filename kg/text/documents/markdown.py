@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from kg.base.errors import DocumentError
 from kg.text.documents.document import (
     Block,
+    CodeLine,
     DocumentContent,
     Heading,
     collapse_spaces,
     decode_text,
     make_heading,
     make_paragraph,
+    make_paragraphs,
 )
 from kg.text.documents.html_reader import extract_html_text
 
@@ -189,7 +191,7 @@ class _TokenConverter:
                     text = self._strip_markup(token.content)
                     blocks += make_heading(level, text) if level else self._add_text(text)
                 case "fence" | "code_block":
-                    blocks += self._add_text(token.content)
+                    blocks += self._add_text(token.content, is_code=True)
                 case "html_block":
                     blocks += self._add_text(extract_html_text(token.content, self._where))
                 case _:
@@ -202,28 +204,29 @@ class _TokenConverter:
         if number is not None:
             self._lists[-1] = number + 1
 
-    def _add_text(self, text: str) -> list[Block]:
+    def _add_text(self, text: str, *, is_code: bool = False) -> list[Block]:
         """Returns a paragraph; inside a list or table, adds a line or cell instead."""
         if self._cells is not None:
             self._cells.append(text.replace("\n", " "))
         elif self._lists:
-            self._add_line(text)
+            self._add_line(text, is_code=is_code)
         else:
-            return make_paragraph(text)
+            return make_paragraph(text, is_code=is_code)
         return []
 
-    def _add_line(self, text: str) -> None:
+    def _add_line(self, text: str, *, is_code: bool = False) -> None:
         if text.strip():
             marker, self._marker = self._marker, ""
             indent = "  " * max(0, len(self._lists) - 1)
-            self._lines.append(indent + marker + text.strip("\n").replace("\n", "\n" + indent))
+            line = indent + marker + text.strip("\n").replace("\n", "\n" + indent)
+            self._lines.append(CodeLine(line) if is_code else line)
 
     def _flush_lines(self) -> list[Block]:
         """Returns the outermost list or table as a paragraph once it has ended."""
         if self._lists:
             return []
         lines, self._lines = self._lines, []
-        return make_paragraph("\n".join(lines))
+        return make_paragraphs(lines)
 
     def _strip_markup(self, content: str) -> str:
         """Returns the text of a paragraph without markup."""

@@ -53,5 +53,5 @@ def read_notebook(data: bytes, where: str) -> DocumentContent:
         if cell.cell_type in ("markdown", "heading"):
             blocks += read_markdown(text.encode(), where).blocks
         elif cell.cell_type == "code":
-            blocks += make_paragraph(text)
+            blocks += make_paragraph(text, is_code=True)
     return DocumentContent(blocks)

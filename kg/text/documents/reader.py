@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kg.base.errors import DocumentError, MissingFileError
 from kg.base.files import require_file
 from kg.text.documents.asciidoc import read_asciidoc
-from kg.text.documents.document import Document, DocumentContent
+from kg.text.documents.document import Block, Document, DocumentContent, Paragraph
 from kg.text.documents.docx import read_docx
 from kg.text.documents.html_reader import read_html
 from kg.text.documents.language import detect_language
@@ -24,6 +26,10 @@ MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Maximum size of a text file: some 3,000 pages."""
 MAX_BINARY_BYTES = 128 * 1024 * 1024
 """Maximum size of a file that may contain images: PDF, Word and notebooks."""
+
+MAX_CODE_SHARE = 0.9
+"""Share of a document's characters in code above which the code is taken for text: specifications
+and letters are published between <pre> and </pre>, too."""
 
 # The start of a directive or target, which plain text does not have.
 _RST_MARKUP = re.compile(rb"^\.\. (?:[\w:.+-]+::|_[^:\n]+:)[ \t\r]*$", re.MULTILINE)
@@ -99,14 +105,28 @@ def read_document(path: Path | str, root: Path | None = None) -> Document:
             hint="Leave it out, or check that it is the right file.",
         )
     source = SourceFile(path, root)
+    blocks = _unmark_code_of_text(content.blocks)
     return Document(
         name=make_document_name(source.relative_path),
         filename=source.filename,
-        blocks=tuple(content.blocks),
+        blocks=tuple(blocks),
         # Generators declare their default language for pages in any other.
         language=detect_language(block.text for block in content.blocks) or content.language,
         notes=content.notes,
     )
+
+
+def _unmark_code_of_text(blocks: Sequence[Block]) -> Sequence[Block]:
+    """Returns blocks without code if nearly all of it is: a text that was only typeset so."""
+    lengths = Counter({True: 0, False: 0})
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            lengths[block.is_code] += len(block.text)
+    if lengths[True] <= MAX_CODE_SHARE * lengths.total():
+        return blocks
+    return [
+        replace(block, is_code=False) if isinstance(block, Paragraph) else block for block in blocks
+    ]
 
 
 def _read_bytes(path: Path, limit: int) -> bytes:

@@ -19,10 +19,11 @@ from kg.base.errors import DocumentError
 from kg.base.plain_text import list_words
 from kg.text.documents.document import (
     Block,
+    CodeLine,
     DocumentContent,
     decode_text,
     make_heading,
-    make_paragraph,
+    make_paragraphs,
 )
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ class _BlockCollector:
             elif isinstance(node, nodes.block_quote | nodes.compound | nodes.container):
                 yield from self.iter_blocks(node, level)
             else:
-                yield from make_paragraph("\n".join(self._iter_lines(node, "")))
+                yield from make_paragraphs(self._iter_lines(node, ""))
 
     def _iter_lines(self, node: Node, indent: str) -> Iterator[str]:
         """Yields the lines of a paragraph, list, table or other element."""
@@ -251,11 +252,12 @@ class _BlockCollector:
             case nodes.Text():
                 yield indent + node.astext()
             case nodes.literal_block() | nodes.doctest_block() | nodes.literal():
-                yield from (indent + line for line in node.astext().split("\n"))
+                yield from (CodeLine(indent + line) for line in node.astext().split("\n"))
             case nodes.list_item():
                 lines = [line for child in node.children for line in self._iter_lines(child, "")]
                 for number, line in enumerate(lines):
-                    yield f"{indent}{'  ' if number else '- '}{line}"
+                    # A line of code stays one.
+                    yield type(line)(f"{indent}{'  ' if number else '- '}{line}")
             case nodes.row():
                 cells = (" ".join(self._iter_lines(cell, "")) for cell in node.children)
                 yield indent + " | ".join(" ".join(cell.split()) for cell in cells)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,19 +20,15 @@ import msgspec
 
 from kg.base.errors import EmptyGraphError
 from kg.base.files import iter_records
-from kg.base.plain_text import clean_text, format_count
+from kg.base.plain_text import clean_text, format_count, to_one_line
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, SKOS, XSD, write_literal
-from kg.text.facts.evidence import (
-    Quote,
-    SourcePassage,
-    normalise_mention,
-    pad_words,
-    split_into_sentences,
-)
-from kg.text.facts.fact import Fact
+from kg.text.facts.evidence import Quote, SourcePassage, normalise_mention
+from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
+from kg.text.facts.kinds import COPULAS, find_kinds
+from kg.text.facts.quotes import QuoteChecker
 
 MAX_NAME_CHARS: Final = 120
 """Maximum length of a name; longer "names" are clauses."""
@@ -48,18 +44,12 @@ _AUXILIARIES: Final = re.compile(
     r"\A(?:(?:is|was|are|were|be|been|being|am|has been|have been|had been|ist|war|sind|waren|"
     r"wurde|wurden)\s+)+(?=\S)"
 )
-_COPULAS: Final = frozenset({"is", "was", "are", "were", "is a", "is an", "was a", "was an"})
 _EMPTY_WORDS: Final = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from"}
     | {"had", "has", "have", "in", "is", "of", "on", "or", "the", "to", "was", "were", "with"}
     | {"das", "der", "die", "ein", "eine", "hat", "hatte", "im", "ist", "mit", "von", "war"}
 )
 """Relations of these words alone do not say how two things are related."""
-_KIND: Final = re.compile(
-    r"(?:an?\s+|the\s+)?([^,;()]+?)(?:\s+(?:of|in|from|by|for|that|which|who|"
-    r"at|on|with|to|and|or|about|as|located|based|born)\b.*)?$",
-    re.I,
-)
 _DATE_FORMATS: Final = ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d %b %Y", "%b %d, %Y")
 _YEAR: Final = re.compile(r"(?:in )?([12]\d{3})")
 _NUMBER: Final = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[+-]?\d+(?:\.\d+)?")
@@ -109,7 +99,17 @@ def _parse_fact(row: dict[str, Any]) -> Fact | None:
     if missing:
         raise ValueError(f"it has no {' and no '.join(missing)}")
     fact = msgspec.convert(values, Fact)
-    return Fact(**{key: clean_text(getattr(fact, key)) for key in values})
+    if len(fact.quote) > MAX_QUOTE_LENGTH:
+        raise ValueError(f"its quote has more than {MAX_QUOTE_LENGTH:,} characters")
+    # The id is compared only, with those of passages as they are. A name that is cut has too many
+    # characters for a name anyway; a quote must stay whole, to be found in its passage.
+    return msgspec.structs.replace(
+        fact,
+        subject=clean_text(fact.subject),
+        relation=clean_text(fact.relation),
+        object=clean_text(fact.object),
+        quote=to_one_line(fact.quote),
+    )
 
 
 class _Value(NamedTuple):
@@ -142,26 +142,28 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
 
     Args:
         facts: the facts, in any order; the graph does not depend on it.
-        passages: where they come from. If given, a fact is used only if its passage has its quote,
-            or without one, a sentence with its subject before its object; in a passage about the
-            subject, which its title names, the object is enough.
+        passages: where they come from. If given, a fact is used only if a sentence of its passage
+            states it; see ``QuoteChecker``.
 
     Raises:
         EmptyGraphError: no fact says how two things are related.
     """
-    checker = _QuoteChecker(passages) if passages else None
     n_given = len(facts)
-    if checker:
-        facts = list(checker.iter_quoted_facts(facts))
+    if passages:
+        facts = list(QuoteChecker(facts, passages).iter_quoted_facts(facts))
     n_unquoted = n_given - len(facts)
-    kinds = _find_kinds(facts)
+    kinds = find_kinds(
+        (fact.subject, _normalise_relation(fact), fact.object)
+        for fact in facts
+        if _is_name(fact.subject)
+    )
     relations: dict[str, Counter[str]] = defaultdict(Counter)
     by_relation: dict[str, list[tuple[Fact, _Value]]] = defaultdict(list)
     n_empty = n_long = 0
     for fact in facts:
         surface = _normalise_relation(fact)
         if not set(surface.split()) - _EMPTY_WORDS:
-            n_empty += surface not in _COPULAS
+            n_empty += surface not in COPULAS
             continue
         value = _read_value(fact.object)
         if not _is_name(fact.subject) or not (value.datatype or _is_name(fact.object)):
@@ -179,7 +181,7 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
             continue
         n_mixed += builder.add_relation(key, _choose_surface(relations[key]), rows)
     counts = (
-        (n_unquoted, "whose passage has no quote or sentence that states them"),
+        (n_unquoted, "whose passage has no sentence that states them"),
         (n_empty, "whose relation has no content word (“has”, “in”)"),
         (n_long, "whose subject or object is a clause and no name"),
         (n_rare, f"of relations that fewer than {MIN_SUBJECTS} subjects have"),
@@ -203,57 +205,6 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
     return FactDomain(builder.render(kinds), builder.wordings, used, quotes, notes)
 
 
-class _ComparedPassage(NamedTuple):
-    """A passage in words, prepared once for all facts of it."""
-
-    words: str
-    title_words: str
-    text_words: str
-    sentences: list[tuple[str, str]]
-    """Each sentence, and its words."""
-
-    @classmethod
-    def from_passage(cls, passage: SourcePassage) -> _ComparedPassage:
-        """Prepares a passage."""
-        sentences = [(text, pad_words(text)) for text in split_into_sentences(passage.text)]
-        return cls(passage.words, pad_words(passage.title), pad_words(passage.text), sentences)
-
-
-class _QuoteChecker:
-    """Checks facts against their passages, and finds the sentence that states each."""
-
-    def __init__(self, passages: Sequence[SourcePassage]) -> None:
-        self._passages = {passage.id: passage for passage in passages}
-        self._compared: dict[str, _ComparedPassage] = {}
-
-    def iter_quoted_facts(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        """Yields the facts that their passages state, each with its quote."""
-        for fact in facts:
-            quote_text = self._find_quote(fact)
-            if quote_text:
-                yield msgspec.structs.replace(fact, quote=quote_text)
-
-    def _find_quote(self, fact: Fact) -> str:
-        passage = self._passages.get(fact.chunk_id)
-        if passage is None:
-            return ""
-        compared = self._compared.get(passage.id)
-        if compared is None:
-            compared = self._compared[passage.id] = _ComparedPassage.from_passage(passage)
-        subject, target = pad_words(fact.subject), pad_words(fact.object)
-        if subject not in compared.words:
-            return ""
-        if fact.quote:
-            words = pad_words(fact.quote)
-            return fact.quote if target in words and words in compared.text_words else ""
-        found = [pair for pair in compared.sentences if target in pair[1]]
-        # Its subject stands before its object, or is what the passage is about.
-        for text, words in found:
-            if 0 <= words.find(subject) < words.rfind(target):
-                return text
-        return found[0][0] if found and subject in compared.title_words else ""
-
-
 def _normalise_relation(fact: Fact) -> str:
     return " ".join(fact.relation.casefold().split())
 
@@ -268,23 +219,6 @@ def _choose_surface(surfaces: Counter[str]) -> str:
     best = next((text for text in ranked if _AUXILIARIES.match(text)), ranked[0])
     # "published by" without its verb
     return f"was {best}" if best.endswith(" by") and not _AUXILIARIES.match(best) else best
-
-
-def _find_kinds(facts: Iterable[Fact]) -> dict[str, str]:
-    """Finds what things are: of "is a peer-reviewed journal of physics" the noun "journal"."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    for fact in facts:
-        surface = _normalise_relation(fact)
-        if surface not in _COPULAS or not _is_name(fact.subject):
-            continue
-        has_article = surface.endswith((" a", " an")) or re.match(r"(?i)an?\s", fact.object)
-        match = _KIND.match(fact.object)
-        if not match or not (has_article or match[1].islower()):
-            continue
-        noun = match[1].split()[-1].casefold()
-        if noun.isalpha() and len(noun) > 2:
-            found[normalise_mention(fact.subject)][noun] += 1
-    return {name: min(nouns, key=lambda n: (-nouns[n], n)) for name, nouns in found.items()}
 
 
 class _GraphBuilder:

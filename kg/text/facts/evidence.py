@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +18,7 @@ from kg.base.errors import DuplicateIdError
 from kg.base.files import iter_records
 from kg.claims import Claim
 from kg.words.name_forms import ARTICLES, normalise_name
-
-# After a full stop that follows a letter in lower case, a number or a bracket, so that "St. Louis"
-# and "J. S. Bach" stay whole.
-_SENTENCE_BREAK: Final = re.compile(
-    r"(?<=[a-zß-ÿ0-9)\]”\"][.!?])\s+(?=[\"“(\[]?[A-ZÀ-ÞΑ-ΩА-Я0-9])|\n{2,}"
-)
-_BREAKS_WITHIN: Final = re.compile(r"\b(?:St|Mr|Mrs|Dr|Prof|vs|No|Jr|Sr|Mt|ca|bzw|Nr)\.$")
+from kg.words.sentences import split_sentences
 
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SIGN_NAMES: Final = {"+": "plus", "#": "sharp"}
@@ -92,27 +86,34 @@ def _parse_passage(row: dict[str, Any]) -> SourcePassage:
     id_ = row.get("id", row.get("_id"))
     values = {"id": str(id_) if isinstance(id_, int) else id_, "text": row.get("text")}
     passage = msgspec.convert({**values, "title": row.get("title") or ""}, SourcePassage)
-    first, _, rest = passage.text.partition("\n")
-    if (
-        not passage.title
-        and rest
-        and len(first) <= MAX_TITLE_CHARS
-        and (first[-1:].isalnum() or first[-1:] == ")")
-    ):
-        # Corpora without a key for the title have it in the first line.
-        return SourcePassage(passage.id, rest.lstrip("\n"), first)
-    return passage
+    if passage.title:
+        return passage
+    metadata = row.get("metadata")
+    section = metadata.get("section") if isinstance(metadata, dict) else None
+    title, text = _split_title(passage.text, section)
+    return SourcePassage(passage.id, text, title)
 
 
-def split_into_sentences(text: str) -> list[str]:
-    """Splits a text at the ends of its sentences; joined by spaces they are the text again."""
-    sentences: list[str] = []
-    for part in _SENTENCE_BREAK.split(text):
-        if sentences and _BREAKS_WITHIN.search(sentences[-1]):
-            sentences[-1] += f" {part}"
-        elif part:
-            sentences.append(part)
-    return sentences
+def _split_title(text: str, section: Any) -> tuple[str, str]:
+    """Splits a text at its first line, if this is the title, as in corpora without a key for it.
+
+    The line is one if it is the section's name, if a blank line follows, or if the text is one
+    other line, whose first word would have fitted beside it.
+
+    Returns:
+        The title, empty if there is none, and the text.
+    """
+    first, _, rest = text.partition("\n")
+    body = rest.lstrip("\n")
+    if not first or not body.strip():
+        return "", text
+    if first == section:
+        return first, body
+    if len(first) > MAX_TITLE_CHARS or not (first[-1].isalnum() or first[-1] == ")"):
+        return "", text
+    is_one_line = "\n" not in body.rstrip() and "|" not in first
+    has_room = len(f"{first} {body.split(maxsplit=1)[0]}") <= len(body) and not body[0].islower()
+    return (first, body) if body != rest or (is_one_line and has_room) else ("", text)
 
 
 def normalise_mention(text: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
@@ -205,11 +206,7 @@ class Evidence:
             words = self._words[passage.id]
             phrases = removed.get(passage.id)
             if phrases:
-                text = " ".join(
-                    sentence
-                    for sentence in split_into_sentences(passage.text)
-                    if not any(phrase in pad_words(sentence) for phrase in phrases)
-                )
+                text = _remove_sentences(passage.text, phrases)
                 has_name = any(phrase in pad_words(passage.title) for phrase in phrases)
                 title = "" if has_name else passage.title
                 passage = SourcePassage(passage.id, text, title)
@@ -224,3 +221,17 @@ class Evidence:
             if pad_words(quote.text) in texts.get(quote.passage, "")
         ]
         return Evidence(passages, quotes, texts)
+
+
+def _remove_sentences(text: str, phrases: Collection[str]) -> str:
+    """Returns a text without the sentences that contain a phrase, see ``pad_words``.
+
+    Nothing is left of a text in which a phrase goes on from one sentence to the next.
+    """
+    left = "".join(
+        sentence
+        for sentence in split_sentences(text)
+        if not any(phrase in pad_words(sentence) for phrase in phrases)
+    ).strip()
+    words = pad_words(left)
+    return "" if any(phrase in words for phrase in phrases) else left

@@ -24,7 +24,6 @@ MAX_PHRASE_WORDS: Final = 12
 MIN_OCCURRENCES: Final = 2
 """How often a noun phrase must stand alone in the documents."""
 _NOUN_PHRASE_LENGTHS: Final = (3, 2)
-_SENTENCE_BORDER: Final = re.compile(r"(?<=[.!?])[\"”’)\]]*\s+(?=[^\sa-z])|\n+")
 # A word with its inner signs and final signs, or one other sign: "O'Neill", "B+-tree", "C++".
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.'’&+#/-]+[^\W_]+)*[+#]*|[^\w\s]")
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
@@ -70,11 +69,6 @@ class Phrase(NamedTuple):
     """Its normal form; see ``normalise_phrase``."""
     start: int
     end: int
-
-
-def split_sentences(text: str) -> list[str]:
-    """Returns the sentences of a text; a line break ends a sentence too."""
-    return [part for part in _SENTENCE_BORDER.split(text) if part and not part.isspace()]
 
 
 class PhraseFinder:
@@ -153,7 +147,7 @@ def _find_continuation(sentence: str, tokens: Sequence[Token], last: int) -> int
     token, inner = tokens[following], tokens[last + 1 : following]
     if not inner:
         goes_on = token.is_capitalised or token.text.isdigit()
-        return following if goes_on and sentence[tokens[last].end : token.start] == " " else None
+        return following if goes_on and sentence[tokens[last].end : token.start].isspace() else None
     return following if token.is_capitalised and inner[0].text not in _WEAK_INNER_WORDS else None
 
 
@@ -180,5 +174,6 @@ def _make_key(token: Token) -> str:
 
 def _make_phrase(sentence: str, tokens: Sequence[Token], first: int, last: int) -> Phrase:
     start, end = tokens[first].start, tokens[last].end
-    text = _POSSESSIVE.sub("", sentence[start:end])
+    # A sentence may contain the break of a wrapped line.
+    text = " ".join(_POSSESSIVE.sub("", sentence[start:end]).split())
     return Phrase(text, normalise_phrase(text), start, end)

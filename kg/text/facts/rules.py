@@ -18,9 +18,10 @@ from typing import Final
 
 from kg.text.chunks import Chunk
 from kg.text.facts.fact import MAX_FIELD_LENGTH, MAX_QUOTE_LENGTH, Fact
-from kg.text.facts.phrases import Phrase, PhraseFinder, split_sentences
+from kg.text.facts.phrases import Phrase, PhraseFinder
 from kg.text.sections.headings import parse_heading
 from kg.words.normaliser import normalise_phrase
+from kg.words.sentences import split_sentences
 
 MAX_PHRASES_PER_SENTENCE: Final = 50
 """Further phrases are ignored; a "sentence" with more is a table or an index."""
@@ -35,7 +36,7 @@ def find_facts(chunks: Sequence[Chunk]) -> list[Fact]:
         chunks: the chunks; ``section`` of their metadata is their heading.
     """
     topics = [_get_topic(chunk) for chunk in chunks]
-    sentences = [split_sentences(chunk.text) for chunk in chunks]
+    sentences = [[part.strip() for part in split_sentences(chunk.prose)] for chunk in chunks]
     finder = PhraseFinder(
         (sentence for parts in sentences for sentence in parts), filter(None, topics)
     )
@@ -69,7 +70,7 @@ def _find_chunk_facts(
             subject, subject_form, position = phrases[0].text, phrases[0].form, phrases[0].end
             phrases = phrases[1:]
         # Quotes of more than a sentence would not say which words state the fact.
-        quote = sentence.strip() if len(sentence) <= MAX_QUOTE_LENGTH else ""
+        quote = sentence if len(sentence) <= MAX_QUOTE_LENGTH else ""
         if subject_form != topic_form:
             yield Fact(chunk_id=chunk_id, subject=topic, relation="", object=subject, quote=quote)
         for phrase in phrases:

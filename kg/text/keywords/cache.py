@@ -19,7 +19,7 @@ class _Row(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of the file."""
 
     key: str
-    """Hash of the extractor, its parameters, and the chunk's text and language."""
+    """Hash of the extractor, its parameters, and the chunk's text, language and blocks of code."""
     keywords: tuple[str, ...]
     invented: int = 0
     """Number of keywords of the model that do not occur in the chunk. A row without keywords is
@@ -127,4 +127,6 @@ def _compute_key(extractor: KeywordExtractor, chunk: Chunk) -> str:
         "language": chunk.metadata.get("language"),
         "text": chunk.text,
     }
+    if "code" in chunk.metadata:
+        inputs["code"] = chunk.metadata["code"]
     return hashlib.sha256(to_json_bytes(inputs)).hexdigest()

@@ -18,7 +18,13 @@ import msgspec
 from kg.text.chunks import Chunk
 from kg.text.keywords.protocol import ChunkKeywords
 from kg.text.keywords.usage import FormUsage
-from kg.words.normaliser import FUNCTION_WORDS, normalise_phrase, split_words, stem_word
+from kg.words.normaliser import (
+    FUNCTION_WORDS,
+    list_ngrams,
+    normalise_phrase,
+    split_words,
+    stem_word,
+)
 
 MIN_CAPITAL_SHARE = Fraction(1, 2)
 """Share of a word's occurrences inside sentences with a capital, from which it is a proper name."""
@@ -29,6 +35,9 @@ FILE_OF_LANGUAGE = {"cs": "cz", "nb": "no", "nn": "no"}
 MIN_SHARED_HEADINGS = 3
 """Number of sections with the same heading, from which it says nothing about their subject."""
 
+MIN_PIECE_USES = 2
+"""Number of occurrences from which a keyword that never stands alone is a piece of a longer one."""
+
 _PARTS_OF_DOCUMENTS = frozenset({"section", "chapter", "appendix", "figure", "table", "page"})
 _REFERENCE = re.compile(
     rf"\b(?i:({'|'.join(sorted(_PARTS_OF_DOCUMENTS))})s?)\b(\s+(?:\d+|[A-Z])(?:\.\d+)*\b)?"
@@ -37,6 +46,9 @@ _REFERENCE = re.compile(
 _HEADING_NUMBER = re.compile(r"^(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)")
 _ALLOWED_INSIDE = frozenset({"of", "and", "for", "de", "du", "des", "la", "le", "del", "di", "da"})
 """Function words that occur in names: "order of magnitude", "read and write", "mot de passe"."""
+_CONSTANTS = frozenset({"true", "false", "none", "null", "nil", "nan", "undefined"})
+# "1f600", "0x0660" and numbers beside them, but not names such as "3d", "802" and "c64".
+_HEXADECIMAL = re.compile(r"0x[0-9a-f]+|(?![a-f]\d+$)(?=[a-f]*\d)[0-9a-f]{4,}")
 # A capitalised word after a word in small letters, which therefore does not begin a sentence.
 _INNER_WORD = re.compile(r"(?<=[a-z,] )[^\W\d_]\w*")
 
@@ -47,6 +59,9 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     * In every language: no function word inside, except a few such as "of".
     * In every language: no keyword that a chunk has only in its heading, if three or more sections
       have the same heading, apart from its number.
+    * In every language: no constant of programs ("True") and no hexadecimal number.
+    * In English: no keyword that occurs twice or more, but only as a part of a longer one of the
+      same chunk, such as "site scripting" of "cross site scripting".
     * In English: no word for a part of a document ("section"), if a number follows it mostly.
     * In English: the last word is a noun, and a first word that is used as a verb is a noun too. A
       word is one if the text uses it so ("*the* page *is*") in a twentieth of its occurrences, or
@@ -69,13 +84,35 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
         language = str(chunk.metadata.get("language", "en"))[:2]
         keywords = row.keywords
         if _get_heading(chunk) in shared_headings:
-            body = chunk.text.removeprefix(str(chunk.metadata["section"])).casefold()
+            body = chunk.prose.removeprefix(str(chunk.metadata["section"])).casefold()
             keywords = tuple(k for k in keywords if k.casefold() in body)
         if language == "en":
             keywords = tuple(k for k in keywords if normalise_phrase(k) not in references)
-        kept = tuple(k for k in keywords if _is_name(k, language, usage, names))
-        kept_rows.append(msgspec.structs.replace(row, keywords=kept))
+        kept = [k for k in keywords if not _is_value(k) and _is_name(k, language, usage, names)]
+        if language == "en":
+            kept = _drop_pieces(kept, usage)
+        kept_rows.append(msgspec.structs.replace(row, keywords=tuple(kept)))
     return kept_rows
+
+
+def _is_value(keyword: str) -> bool:
+    """Returns whether a keyword is a constant of programs, or numbers with hexadecimal ones."""
+    words = split_words(keyword)
+    is_hexadecimal = all(map(_HEXADECIMAL.fullmatch, words)) and not keyword.isdigit()
+    return bool(words) and (is_hexadecimal or _CONSTANTS.issuperset(words))
+
+
+def _drop_pieces(keywords: Sequence[str], usage: FormUsage) -> list[str]:
+    """Returns the keywords of a chunk without those that occur only as a part of another one."""
+    forms = [normalise_phrase(keyword) for keyword in keywords]
+    pieces = {
+        piece
+        for form in forms
+        if _ALLOWED_INSIDE.isdisjoint(form.split())  # "navigation and footer" are two things
+        for piece in list_ngrams(form.split())
+        if piece != form and MIN_PIECE_USES <= usage.count_uses(piece) <= usage.count_uses(form)
+    }
+    return [k for k, form in zip(keywords, forms, strict=True) if form not in pieces]
 
 
 def _is_name(keyword: str, language: str, usage: FormUsage, names: Collection[str]) -> bool:
@@ -98,7 +135,7 @@ def _find_references(chunks: Sequence[Chunk]) -> set[str]:
     counts: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     for chunk in chunks:
-        for match in _REFERENCE.finditer(chunk.text):
+        for match in _REFERENCE.finditer(chunk.prose):
             word = match[1].casefold()
             totals[word] += 1
             counts[word] += match[2] is not None
@@ -120,7 +157,7 @@ def _find_proper_names(chunks: Sequence[Chunk]) -> set[str]:
     capitals: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     for chunk in chunks:
-        for word in _INNER_WORD.findall(chunk.text):
+        for word in _INNER_WORD.findall(chunk.prose):
             form = stem_word(word.casefold())
             totals[form] += 1
             capitals[form] += word[0].isupper()

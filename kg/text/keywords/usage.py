@@ -68,7 +68,7 @@ class FormUsage:
         self._uninflected: set[tuple[str, int]] = set()
         """(form, position) of words of a form that occur somewhere without an ending."""
         for chunk in chunks:
-            for clause in _CLAUSE_BOUNDARY.split(chunk.text):
+            for clause in _CLAUSE_BOUNDARY.split(chunk.prose):
                 words = split_words(clause)
                 self._count_forms(words, [stem_word(word) for word in words], forms)
 
@@ -87,6 +87,10 @@ class FormUsage:
                 for position, part in enumerate(parts)
             )
         )
+
+    def count_uses(self, form: str) -> int:
+        """Counts the occurrences of a form."""
+        return self._total_counts[form]
 
     def is_rarely_name(self, form: str) -> bool:
         """Whether a form occurs several times, but hardly ever as the name of something."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kg.base.log_capture import capture_logs
 from kg.text.chunks import Chunk
@@ -63,9 +64,10 @@ class Yake:
     def extract_keywords(
         self, chunks: Sequence[Chunk], on_done: Callable[[ChunkKeywords], None]
     ) -> list[ChunkKeywords]:
-        """Returns the keywords of each chunk: none if it consists of function words.
+        """Returns the keywords of each chunk: none if it consists of function words or code.
 
-        The stop words are those of the language in the chunk's metadata, English by default.
+        Blocks of code are left out. The stop words are those of the language in the chunk's
+        metadata, English by default.
         """
         rows = []
         for chunk in chunks:
@@ -75,11 +77,14 @@ class Yake:
         return rows
 
     def _extract_from_chunk(self, chunk: Chunk) -> list[str]:
-        text = repair_text(chunk.text).casefold()
-        max_keywords = self.top_n or math.isqrt(len(chunk.text))
+        prose = chunk.prose
+        if not prose.strip():
+            return []
+        text = repair_text(prose).casefold()
+        max_keywords = self.top_n or math.isqrt(len(prose))
         keyword_by_form: dict[str, str] = {}
         with capture_logs("yake") as log_messages:
-            ranked = _rank_keywords(chunk, 2 * max_keywords)
+            ranked = _rank_keywords(prose, chunk.metadata, 2 * max_keywords)
         if log_messages:  # the library does not raise: on any error it logs and returns nothing
             self.failed += 1
         for keyword in ranked:
@@ -93,13 +98,13 @@ class Yake:
         return list(keyword_by_form.values())
 
 
-def _rank_keywords(chunk: Chunk, max_keywords: int) -> list[str]:
+def _rank_keywords(prose: str, metadata: Mapping[str, Any], max_keywords: int) -> list[str]:
     """Returns the library's keywords of a chunk, best first."""
     from yake import KeywordExtractor
 
-    language = str(chunk.metadata.get("language", DEFAULT_LANGUAGE))[:2].lower()
+    language = str(metadata.get("language", DEFAULT_LANGUAGE))[:2].lower()
     # Ends a sentence at each boundary, since headings and list items have no full stop.
-    text = " . ".join(repair_text(piece) for piece in _SENTENCE_BOUNDARY.split(chunk.text))
+    text = " . ".join(repair_text(piece) for piece in _SENTENCE_BOUNDARY.split(prose))
     terms = _TermPlaceholders()
     library = KeywordExtractor(
         lan=FILE_OF_LANGUAGE.get(language, language if language.isalpha() else DEFAULT_LANGUAGE),

@@ -210,7 +210,7 @@ def _build_table(
         threshold=plan.threshold,
         max_group_size=plan.max_group_size,
         index_candidates=plan.index_candidates,
-        definitions=find_definitions(chunk.text for chunk in chunks),
+        definitions=find_definitions(chunk.prose for chunk in chunks),
         on_progress=lambda done, total: on_stage("canonical forms", done, total),
     )
 

@@ -12,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from epoche.cli import app
+from eval.harness.reply import Reply
 from eval.retrieval_eval.data.beir import read_beir, read_qrels
 from eval.retrieval_eval.data.multihop import read_hotpotqa, read_musique
 from eval.retrieval_eval.metrics import METRIC_NAMES, score_questions
 from eval.retrieval_eval.questions import Question, read_questions
+from eval.retrieval_eval.row_builder import build_row
 from kg.base.errors import MissingFileError, RecordError
 from kg.text.chunks_file import read_chunks
 from kg.text.facts.fact import read_facts
@@ -118,6 +120,47 @@ def test_beir_keeps_grades(tmp_path: Path) -> None:
         "judgements of missing documents left out": 1,
         "questions without text or gold left out": 1,
     }
+
+
+def test_a_question_that_is_a_document_is_not_found(tmp_path: Path) -> None:
+    folder = write_beir(tmp_path / "set", "d0\td1\t1", "d2\td2\t1", "d2\td1\t1", "q0\td3\t1")
+    queries = [{"_id": id_, "text": f"Text {id_[1]}."} for id_ in ("d0", "d2", "q0")]
+    write_lines(folder / "queries.jsonl", *queries)
+    write_lines(
+        folder / "corpus.jsonl",
+        *({"_id": f"d{n}", "text": f"Text {n}. Text number {n}."} for n in range(4)),
+    )
+    out = tmp_path / "imported"
+    command = ["retrieval", "import", str(folder), "--format", "beir", "--out", str(out)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "documents with a question's id left out of its ranking: 1" in result.output
+    questions = read_questions(out / "questions.jsonl", ["d0", "d1", "d2", "d3"])
+    # What is gold is found, even if it is the question.
+    assert {q.id: q.is_excluded("d0") or q.is_excluded("d2") for q in questions} == {
+        "d0": True,
+        "d2": False,
+        "q0": False,
+    }
+    reply = Reply(id="d0", system="bm25", status="ok", value=[["d0", 9.0], ["d1", 2.0]])
+    row = build_row(questions[0], reply)
+    assert (row.best_score, row.found, row.ranks) == (2.0, (("d1", 2.0),), {"d1": 1})
+    assert row.measures is not None
+    assert row.measures["RR"] == 1.0
+    # As ir_measures has it without the document.
+    values = score_questions({"d0": ["d0", "d3", "d1"]}, questions[:1])[0]
+    scored = [ir_measures.ScoredDoc("d0", id_, -n) for n, id_ in enumerate(["d3", "d1"])]
+    qrels = [ir_measures.Qrel("d0", "d1", 1)]
+    expected = ir_measures.calc_aggregate([ir_measures.nDCG @ 10], qrels, scored)
+    assert values[METRIC_NAMES.index("nDCG@10")] == pytest.approx(next(iter(expected.values())))
+
+
+def test_questions_with_too_much_gold_are_counted(tmp_path: Path) -> None:
+    folder = write_beir(tmp_path / "set", *(f"q0\td{n}\t1" for n in range(11)), "q1\td0\t1")
+    write_lines(folder / "corpus.jsonl", *({"_id": f"d{n}", "text": f"T{n}"} for n in range(11)))
+    command = ["retrieval", "import", str(folder), "--format", "beir", "--out", str(tmp_path / "o")]
+    result = CliRunner().invoke(app, command)
+    assert "questions with over 10 gold passages, whose AllGold@10 is 0: 1" in result.output
 
 
 def test_qrels_of_trec_are_read_too(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_valid_questions_are_read_in_order(tmp_path: Path) -> None:
     [
         ({"gold": ["a#3"]}, "'q2'.*the run has no chunk 'a#3'"),
         ({"gold": ["a#1", "a#1"]}, "'q2'.*'a#1' is named twice"),
+        ({"gold": ["a#1"], "excluded": ["a#1"]}, "'q2'.*'a#1' is excluded, too"),
         ({"gold": []}, "'q2'.*single-hop, but it has no gold"),
         ({"kind": "unanswerable"}, "'q2'.*unanswerable, but it has the gold chunk 'a#1'"),
         ({"kind": "easy"}, "kind"),

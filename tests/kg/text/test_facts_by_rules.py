@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from kg.text.chunks import Chunk
 from kg.text.facts.fact import Fact
-from kg.text.facts.phrases import PhraseFinder, split_sentences
+from kg.text.facts.phrases import PhraseFinder
 from kg.text.facts.rules import find_facts
+from kg.words.sentences import split_sentences
 
 
 def find_names(sentence: str, *others: str) -> list[str]:

@@ -60,6 +60,27 @@ def test_parts_of_sentences_are_dropped() -> None:
     assert drop_from("x", "order of magnitude", "index is written") == ["order of magnitude"]
 
 
+def test_pieces_of_one_name_are_dropped() -> None:
+    text = (
+        "Cross site scripting is an attack. The cross site scripting of a page is seen. "
+        "The page error is an error. Navigation and footer are set. See navigation and footer. "
+        "The rare view function. "
+    )
+    keywords = ("cross site scripting", "site scripting", "scripting", "page error", "error")
+    assert drop_from(text, *keywords) == ["cross site scripting", "page error", "error"]
+    # What another keyword does not contain stays, and so do two things and what occurs once.
+    assert drop_from(text, "site scripting") == ["site scripting"]
+    others = ("navigation and footer", "navigation", "view function", "view")
+    assert drop_from(text, *others) == list(others)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_constants_and_hexadecimal_numbers_are_no_keywords(language: str) -> None:
+    values = ("True", "none", "null", "1f600", "00E9 00EA", "0x0660")
+    names = ("3D", "C64", "IPv4", "cafe", "truth value", "802.11", "F16")
+    assert drop_from("x", *values, *names, language=language) == list(names)
+
+
 def test_names_with_capitals_are_kept() -> None:
     text = "We use Sphinx here. They like Sphinx better. Use Sphinx. Run Sphinx! Get Sphinx twice."
     assert drop_from(text, "Sphinx") == ["Sphinx"]

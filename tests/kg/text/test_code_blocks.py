@@ -1,0 +1,99 @@
+"""Tests that code in documents is found, but names and states nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg.text.chunker import chunk_documents
+from kg.text.chunks import Chunk
+from kg.text.documents.document import Block, Document, Heading, Paragraph
+from kg.text.documents.reader import read_document
+from kg.text.facts.rules import find_facts
+from kg.text.keywords.yake_extractor import Yake
+
+PROSE = (
+    "The application object implements a web server interface and is passed the name of a module."
+)
+CODE = "from flask import Flask\napp = Flask(__name__)"
+INDENTED_CODE = "    from flask import Flask\n    app = Flask(__name__)"
+NOTEBOOK = json.dumps(
+    {
+        "cells": [
+            {"cell_type": "markdown", "source": PROSE},
+            {"cell_type": "code", "source": CODE, "outputs": []},
+        ],
+        "nbformat": 4,
+    }
+)
+DOCUMENTS = {
+    "fence.md": f"{PROSE}\n\n```python\n{CODE}\n```\n\n{PROSE}",
+    "indented.md": f"{PROSE}\n\n{INDENTED_CODE}\n\n{PROSE}",
+    "list.md": f"*   {PROSE}\n\n    ```\n{INDENTED_CODE}\n    ```\n*   {PROSE}",
+    "page.html": f"<p>{PROSE}</p><pre>{CODE}</pre><p>{PROSE}</p>",
+    "list.html": f"<ul><li>{PROSE}<pre>{CODE}</pre></li><li>{PROSE}</li></ul>",
+    "double_colon.rst": f"{PROSE}::\n\n{INDENTED_CODE}\n\n{PROSE}",
+    "directive.rst": f"{PROSE}\n\n.. code-block:: python\n\n{INDENTED_CODE}\n\n{PROSE}",
+    "list.rst": f"* {PROSE} ::\n\n{INDENTED_CODE}\n\n* {PROSE}",
+    "listing.adoc": f"{PROSE}\n\n----\n{CODE}\n----\n\n{PROSE}",
+    "unclosed.adoc": f"{PROSE}\n\n{PROSE}\n\n----\n{CODE}",
+    "book.ipynb": NOTEBOOK,
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_code_names_and_states_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(DOCUMENTS[name], "utf-8")
+    document = read_document(tmp_path / name)
+    code = [
+        block.text for block in document.blocks if isinstance(block, Paragraph) and block.is_code
+    ]
+    assert ["".join(text.split()) for text in code] == ["".join(CODE.split())]
+    chunks = chunk_documents([document])
+    (chunk,) = chunks
+    assert "import" in chunk.text  # it can be searched
+    assert "import" not in chunk.prose
+    assert chunk.prose.count("implements") == DOCUMENTS[name].count("implements")
+    (keywords,) = Yake().extract_keywords(chunks, lambda _row: None)
+    assert not [word for word in keywords.keywords if "flask" in word.lower() or "import" in word]
+    assert "web server interface" in keywords.keywords
+    assert not [fact for fact in find_facts(chunks) if "Flask" in fact.text]
+
+
+def test_a_text_that_is_typeset_as_code_is_prose(tmp_path: Path) -> None:
+    path = tmp_path / "rfc.html"
+    path.write_text(f"<p>RFC 1</p><pre>{PROSE}\n\n{PROSE}</pre>", "utf-8")
+    (chunk,) = chunk_documents([read_document(path)])
+    assert chunk.prose == chunk.text
+
+
+WORDS = st.lists(st.sampled_from(["page", "of", "disk.", "A"]), min_size=1, max_size=30)
+BLOCKS = st.one_of(
+    WORDS.map(lambda words: Heading(2, " ".join(words)[:40].strip())),
+    WORDS.map(lambda words: Paragraph(" ".join(words))),
+    WORDS.map(lambda words: Paragraph("\n".join(f"qx{word}" for word in words), is_code=True)),
+)
+
+
+@given(st.lists(BLOCKS, min_size=1, max_size=8))
+def test_chunks_know_their_code_wherever_they_are_cut(blocks: list[Block]) -> None:
+    for chunk in chunk_documents([Document("d", "d.md", tuple(blocks))], size=60, overlap=20):
+        code = [chunk.text[start:end] for start, end in chunk.metadata.get("code", [])]
+        assert all(text.startswith("q") or "qx" not in text.split()[0] for text in code)
+        assert [word for text in code for word in text.split()] == [
+            word for word in chunk.text.split() if word.startswith("qx")
+        ]
+        assert chunk.prose.split() == [
+            word for word in chunk.text.split() if not word.startswith("qx")
+        ]
+
+
+@pytest.mark.parametrize(
+    "value", ["no", [1], [[5, 2]], [[-1, 3]], [["a", 1]], [[0, 9**9]], None, {}]
+)
+def test_ranges_of_other_tools_do_no_harm(value: object) -> None:
+    assert Chunk("a", "some text", {"code": value}).prose in ("some text", "")
