@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from eval.questions.parser import ParseFailure
 from eval.questions.statements import Statement, StatementReader
@@ -122,7 +122,12 @@ class ClauseSplitter:
             n_parts = 1
             reading: Statement | ParseFailure | None
             reading = ParseFailure("it may continue what stands before it")
-            if is_relative or self._may_start_clause(parts, index, before, is_unread=is_unread):
+            is_continued = self._continues_subject(parts, index, subject, is_unread=is_unread)
+            if (
+                is_relative
+                or is_continued == "verb"
+                or self._may_start_clause(parts, index, before, is_unread=is_unread)
+            ):
                 n_parts, reading = self._find_longest_claim(
                     parts, index, subject, may_omit=may_omit
                 )
@@ -134,7 +139,12 @@ class ClauseSplitter:
             index += n_parts
             if isinstance(reading, ParseFailure):
                 # Adjacent parts that cannot be parsed usually belong to the same clause.
-                unparsed, failure, subject = unparsed + text, reading, ""
+                unparsed, failure = unparsed + text, reading
+                if index == 1:
+                    leading = self._reader.find_leading_subject(text)
+                    subject, may_omit = (self._get_name(leading) if leading else ""), True
+                elif not is_continued:
+                    subject = ""
                 before, is_unread = before + text, True
                 continue
             if unparsed:
@@ -142,6 +152,7 @@ class ClauseSplitter:
                 unparsed = ""
             if reading is None:
                 before += text
+                subject = "" if is_unread and not is_continued else subject
                 yield Clause(text, None, subject)
             elif is_relative:
                 # After it, the clause that it interrupts goes on.
@@ -155,6 +166,18 @@ class ClauseSplitter:
                 yield clause
         if unparsed:
             yield Clause(unparsed, failure, "")
+
+    def _continues_subject(
+        self, parts: list[str], index: int, subject: str, *, is_unread: bool
+    ) -> Literal["verb", "list", ""]:
+        """Whether a part continues an unread clause that begins with its subject.
+
+        "The Rhine rises in a glacier, crosses Germany and flows into …": the subject stays the
+        Rhine up to a part that may have one of its own.
+        """
+        if not (index and subject and is_unread):
+            return ""
+        return self._reader.continues_clause(parts[index], parts[index - 1])
 
     def _may_start_clause(
         self, parts: list[str], index: int, before: str, *, is_unread: bool

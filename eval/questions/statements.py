@@ -15,7 +15,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from eval.questions.cues import is_inflected, stem_word
 from eval.questions.grammar import find_verb_number
@@ -67,6 +67,11 @@ _MARKUP = re.compile(r"[*_`~]+")
 _COMMA = re.compile(r",(?=\s)")
 _COMMA_WORD = "zzcommazz"
 _RELATIVE_PRONOUNS = frozenset(("that", "which", "who"))
+# Words with which a clause with a subject of its own may begin inside another.
+_SUBORDINATORS = _RELATIVE_PRONOUNS | {
+    *("whom", "whose", "where", "when", "while", "because", "although", "though", "since", "until"),
+    *("before", "after", "as", "if", "than"),
+}
 _JOINING_WORDS = frozenset(("and", "or", "but"))
 _LIST_MARK = re.compile(r"\s*(?:[-*•+>|#]+\s+|\d{1,3}[.)]\s+|\(?[a-z]\)\s+)", re.IGNORECASE)
 
@@ -123,8 +128,8 @@ class StatementReader:
         else:
             readings = (reading,)
         claims = [claim for parsed_reading in readings for claim in parsed_reading.claims]
-        if pronoun and not any(map(self._parser.has_matching_classes, claims)):
-            return ParseFailure(f"“{pronoun.group().strip()}” may refer to something else")
+        if subject and not any(map(self._parser.has_matching_classes, claims)):
+            return ParseFailure("its subject may be another than that of the clause before")
         if wrong_type := self._parser.type_mentions.find_wrong_type(tokens, mentions, claims):
             return ParseFailure(
                 f"nothing in the graph says that what it calls “{wrong_type}” is one"
@@ -164,6 +169,46 @@ class StatementReader:
             and mention.end == len(tokens)
             and self._begins_statement(tokens, mention)
         )
+
+    def find_leading_subject(self, text: str) -> str:
+        """Finds the entity that begins a clause and is followed by its verb.
+
+        So the subject of a clause that cannot be parsed ("The Rhine rises in a glacier") can be
+        clear. Returns an empty string if it is not.
+        """
+        tokens = tokenise_text(_remove_lead(_clean_clause(text)))
+        mentions = self._parser.mention_index.find_mentions(tokens)
+        if not mentions or len(mentions[0].entities) != 1 or _has_subordinator(tokens):
+            return ""
+        is_subject = self._begins_statement(tokens, mentions[0]) and self._begins_with_verb(
+            tokens[mentions[0].end :]
+        )
+        return mentions[0].entities[0] if is_subject else ""
+
+    def continues_clause(self, text: str, before: str) -> Literal["verb", "list", ""]:
+        """Whether a part of a sentence continues the clause before it, with the same subject.
+
+        It does so with a verb ("and flows into …"), or with a name of a list ("and Germany").
+
+        Args:
+            text: the part.
+            before: the part before it.
+        """
+        tokens = tokenise_text(_remove_lead(_clean_clause(text)))
+        if _has_subordinator(tokens):
+            return ""
+        if self._begins_with_verb(tokens):
+            return "verb"
+        is_list = is_capitalised(tokenise_text(before)[-1:]) and all(
+            token.key in ARTICLES | {"and"} or is_capitalised((token,)) for token in tokens
+        )
+        return "list" if is_list else ""
+
+    def _begins_with_verb(self, tokens: Sequence[Token]) -> bool:
+        """Whether a verb in the singular stands first, or after an adverb."""
+        keys = [token.key for token in tokens[:2]]
+        keys = keys[1:] if keys and keys[0].endswith("ly") else keys[:1]
+        return keys == ["had"] or find_verb_number(keys, self._parser.verb_stems) == "singular"
 
     def concerns_graph(self, text: str, *, may_omit_subject: bool) -> bool:
         """Whether a clause may make a claim about the graph, even one that cannot be parsed.
@@ -237,6 +282,13 @@ class StatementReader:
             )
             if is_clause or is_participle:
                 return "its subject is described, not named"
+        # "Meets the Rhine, flows into the North Sea"
+        if any(
+            find_verb_number((token.key,), self._parser.verb_stems) == "singular"
+            and stem_word(token.key) in self._parser.verb_stems
+            for token in tokens_before
+        ) and self._find_verb_number(tokens, names[0], names[1:]):
+            return "it has a verb before its first name, and another after it"
         if not self._begins_statement(tokens, names[0]) or _is_possessive(tokens, names[0]):
             return ""
         number = self._find_verb_number(tokens, names[0], names[1:])
@@ -296,6 +348,10 @@ class StatementReader:
                 return ()
             readings.append(reading)
         return tuple(readings)
+
+
+def _has_subordinator(tokens: Sequence[Token]) -> bool:
+    return any(token.key in _SUBORDINATORS for token in tokens)
 
 
 def _is_possessive(tokens: Sequence[Token], mention: Mention) -> bool:
