@@ -3,12 +3,13 @@
     python -m benchmarks.guard_rates [--claims 600]
 
 The claims are about the shipped rivers: those of cards (entailed, contradictory, unknown) and
-near-misses, each with the oracle's verdict on the whole graph, as the guard uses it. They are worded in five ways, embedded in
-running text and streamed in chunks of random length. Further tables use the manually written
-paraphrases (converted to statements) and statements of ``tests/data``, and what recorded models
-wrote about 40 rivers, labelled by hand (``model_statements.jsonl``). A claim counts as passed if
-every clause that contains a word of it passed. The rates measure only how well the guard reads
-text, because it uses the same oracle that determined the labels.
+near-misses, each with the oracle's verdict on the whole graph, which the guard uses, too. They are
+worded in five ways, embedded in running text and streamed in chunks of random length. Further
+tables use the manually written paraphrases (converted to statements) and statements of
+``tests/data``, and what recorded models wrote about 40 rivers, labelled by hand
+(``model_statements.jsonl``). A claim counts as passed if every clause that contains a word of it
+passed. The rates measure only how well the guard reads text, because it uses the same oracle that
+determined the labels.
 
     python -m benchmarks.guard_rates --write-sheet FILE
 

@@ -17,11 +17,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from eval.questions.cues import is_inflected, stem_word
-from eval.questions.grammar import find_verb_number
 from eval.questions.mentions import (
     ARTICLES,
-    POSSESSIVE,
     Mention,
     Token,
     is_capitalised,
@@ -29,6 +26,7 @@ from eval.questions.mentions import (
 )
 from eval.questions.parser import MAX_READINGS, ClaimParser, ParseFailure, Reading
 from eval.questions.question import replace_mentions
+from eval.questions.subjects import SubjectGrammar, has_subordinator, is_possessive
 from kg.claims import Claim
 
 MAX_LISTED_ENTITIES = 8
@@ -66,13 +64,6 @@ _MARKUP = re.compile(r"[*_`~]+")
 # A comma between two words, and the word that stands for it in the tokens of a list.
 _COMMA = re.compile(r",(?=\s)")
 _COMMA_WORD = "zzcommazz"
-_RELATIVE_PRONOUNS = frozenset(("that", "which", "who"))
-# Words with which a clause with a subject of its own may begin inside another.
-_SUBORDINATORS = _RELATIVE_PRONOUNS | {
-    *("whom", "whose", "where", "when", "while", "because", "although", "though", "since", "until"),
-    *("before", "after", "as", "if", "than"),
-}
-_JOINING_WORDS = frozenset(("and", "or", "but"))
 _LIST_MARK = re.compile(r"\s*(?:[-*•+>|#]+\s+|\d{1,3}[.)]\s+|\(?[a-z]\)\s+)", re.IGNORECASE)
 
 
@@ -96,6 +87,7 @@ class StatementReader:
 
     def __init__(self, parser: ClaimParser) -> None:
         self._parser = parser
+        self._subjects = SubjectGrammar(parser.type_mentions, parser.verb_stems)
 
     def read_statement(self, text: str, subject: str = "") -> Statement | ParseFailure:
         """Reads the claims of a statement, or returns the reason why it cannot.
@@ -118,7 +110,7 @@ class StatementReader:
             positive = _insert_subject(positive, subject, pronoun)
         tokens = tokenise_text(positive)
         mentions = self._parser.mention_index.find_mentions(tokens)
-        if problem := self._explain_unclear_subject(tokens, mentions):
+        if problem := self._subjects.explain_unclear_subject(tokens, mentions):
             return ParseFailure(problem)
         reading = self._parser.parse_question(positive)
         if isinstance(reading, ParseFailure):
@@ -167,7 +159,7 @@ class StatementReader:
         return (
             bool(mention.entities)
             and mention.end == len(tokens)
-            and self._begins_statement(tokens, mention)
+            and self._subjects.begins_statement(tokens, mention)
         )
 
     def find_leading_subject(self, text: str) -> str:
@@ -178,11 +170,11 @@ class StatementReader:
         """
         tokens = tokenise_text(_remove_lead(_clean_clause(text)))
         mentions = self._parser.mention_index.find_mentions(tokens)
-        if not mentions or len(mentions[0].entities) != 1 or _has_subordinator(tokens):
+        if not mentions or len(mentions[0].entities) != 1 or has_subordinator(tokens):
             return ""
-        is_subject = self._begins_statement(tokens, mentions[0]) and self._begins_with_verb(
-            tokens[mentions[0].end :]
-        )
+        is_subject = self._subjects.begins_statement(
+            tokens, mentions[0]
+        ) and self._subjects.begins_with_verb(tokens[mentions[0].end :])
         return mentions[0].entities[0] if is_subject else ""
 
     def continues_clause(self, text: str, before: str) -> Literal["verb", "list", ""]:
@@ -195,20 +187,14 @@ class StatementReader:
             before: the part before it.
         """
         tokens = tokenise_text(_remove_lead(_clean_clause(text)))
-        if _has_subordinator(tokens):
+        if has_subordinator(tokens):
             return ""
-        if self._begins_with_verb(tokens):
+        if self._subjects.begins_with_verb(tokens):
             return "verb"
         is_list = is_capitalised(tokenise_text(before)[-1:]) and all(
             token.key in ARTICLES | {"and"} or is_capitalised((token,)) for token in tokens
         )
         return "list" if is_list else ""
-
-    def _begins_with_verb(self, tokens: Sequence[Token]) -> bool:
-        """Whether a verb in the singular stands first, or after an adverb."""
-        keys = [token.key for token in tokens[:2]]
-        keys = keys[1:] if keys and keys[0].endswith("ly") else keys[:1]
-        return keys == ["had"] or find_verb_number(keys, self._parser.verb_stems) == "singular"
 
     def concerns_graph(self, text: str, *, may_omit_subject: bool) -> bool:
         """Whether a clause may make a claim about the graph, even one that cannot be parsed.
@@ -249,62 +235,11 @@ class StatementReader:
         ]
         is_subject = len(names) == 1 or (
             len(candidates) == 1
-            and self._begins_statement(tokens, names[0])
-            and not _is_possessive(tokens, names[0])
+            and self._subjects.begins_statement(tokens, names[0])
+            and not is_possessive(tokens, names[0])
         )
         subject = candidates[0] if is_subject and len(candidates) == 1 else ""
         return Statement(claims, negated ^ readings[0].inverted, subject, bool(subject))
-
-    def _begins_statement(self, tokens: Sequence[Token], mention: Mention) -> bool:
-        """Whether only articles and types ("the river Rhine") stand before a name."""
-        return all(map(self._is_determiner, tokens[: mention.start]))
-
-    def _is_determiner(self, token: Token) -> bool:
-        is_type = self._parser.type_mentions.has_type_word((token,))
-        return token.key in ARTICLES or token.key == "both" or is_type
-
-    def _explain_unclear_subject(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> str:
-        """Explains why the first name may not be what the statement is about; or empty."""
-        names = [mention for mention in mentions if mention.entities]
-        if not names:
-            return ""
-        # "The river that joins the Aare", "the river joining the Aare"; but "the river that the Aare
-        # joins".
-        tokens_before = tokens[: names[0].start]
-        for position, token in enumerate(tokens_before):
-            is_clause = token.key in _RELATIVE_PRONOUNS and not all(
-                map(self._is_determiner, tokens_before[position + 1 :])
-            )
-            is_participle = (
-                position > 0
-                and is_inflected(token.key)
-                and stem_word(token.key) in self._parser.verb_stems
-            )
-            if is_clause or is_participle:
-                return "its subject is described, not named"
-        # "Meets the Rhine, flows into the North Sea"
-        if any(
-            find_verb_number((token.key,), self._parser.verb_stems) == "singular"
-            and stem_word(token.key) in self._parser.verb_stems
-            for token in tokens_before
-        ) and self._find_verb_number(tokens, names[0], names[1:]):
-            return "it has a verb before its first name, and another after it"
-        if not self._begins_statement(tokens, names[0]) or _is_possessive(tokens, names[0]):
-            return ""
-        number = self._find_verb_number(tokens, names[0], names[1:])
-        is_plural_name = tokens[names[0].end - 1].key.endswith("s")
-        if number == "plural" and not is_plural_name:
-            return "its verb is in the plural, so it has more subjects than one"
-        return ""
-
-    def _find_verb_number(
-        self, tokens: Sequence[Token], subject: Mention, later_names: Sequence[Mention]
-    ) -> str:
-        """Finds the number of the verb between a subject and what follows it."""
-        end = later_names[0].start if later_names else len(tokens)
-        keys = [token.key for token in tokens[subject.end : end]]
-        joined = next((i for i, key in enumerate(keys) if key in _JOINING_WORDS), len(keys))
-        return find_verb_number(keys[:joined], self._parser.verb_stems)
 
     def _read_as_question(
         self, tokens: Sequence[Token], mentions: Sequence[Mention]
@@ -331,8 +266,8 @@ class StatementReader:
         # "The Rhine and the Elbe flow": a list that is the subject needs a verb in the plural.
         # "From the Rhine and the Elbe flows" has another subject.
         if (
-            self._begins_statement(tokens, listed[0])
-            and self._find_verb_number(tokens, listed[-1], later_names) != "plural"
+            self._subjects.begins_statement(tokens, listed[0])
+            and self._subjects.find_verb_number(tokens, listed[-1], later_names) != "plural"
         ):
             return ()
         readings = []
@@ -348,14 +283,6 @@ class StatementReader:
                 return ()
             readings.append(reading)
         return tuple(readings)
-
-
-def _has_subordinator(tokens: Sequence[Token]) -> bool:
-    return any(token.key in _SUBORDINATORS for token in tokens)
-
-
-def _is_possessive(tokens: Sequence[Token], mention: Mention) -> bool:
-    return mention.end < len(tokens) and tokens[mention.end].key == POSSESSIVE
 
 
 def _clean_clause(text: str) -> str:

@@ -200,7 +200,7 @@ def read_inputs(
             raise CardSetMismatchError(
                 f"system {name!r} has results but no metrics",
                 where=str(metrics),
-                hint="Compute the metrics again over all result files.",
+                hint="Compute the metrics again over all result files, as `make metrics` does.",
             )
     for name in sorted(measured_systems - replies.keys()):
         raise CardSetMismatchError(
@@ -331,7 +331,7 @@ def _check_source(
         f"the metrics were computed from another run of {', '.join(systems)} than this: "
         f"{problems[0]}",
         where=f"{path} and {metrics}",
-        hint="Compute the metrics again from these results, or name theirs with --metrics.",
+        hint="Compute the metrics again (`make metrics`), or name theirs with --metrics.",
     )
 
 

@@ -171,7 +171,9 @@ def test_current_folder_is_last_on_the_path(user_module: str) -> None:
 
 
 def test_the_nearest_name_is_suggested() -> None:
-    with pytest.raises(SystemNotFoundError, match=r"Did you mean rag_llm\? `epoche systems`") as error:
+    with pytest.raises(
+        SystemNotFoundError, match=r"Did you mean rag_llm\? `epoche systems`"
+    ) as error:
         list_system_names("rag_lm")
     assert "mypkg.mod:Class" in str(error.value)
     with pytest.raises(SystemNotFoundError) as error:

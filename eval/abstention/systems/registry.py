@@ -58,9 +58,7 @@ def make_systems(name: str, options: SystemOptions) -> tuple[AnySystem, ...]:
     return CARD_SYSTEMS.make_systems(name, options)
 
 
-def refuse_unused_model(
-    options: SystemOptions, systems: Mapping[str, Sequence[AnySystem]]
-) -> None:
+def refuse_unused_model(options: SystemOptions, systems: Mapping[str, Sequence[AnySystem]]) -> None:
     """Refuses a model that was named for systems that ask none, instead of ignoring it.
 
     Whether a system of others asks a model is not known, unless it is a function.
@@ -75,16 +73,17 @@ def refuse_unused_model(
     if options.client.model is None:
         return
     for spec, made in systems.items():
-        is_known = spec in _load_built_in(spec) or all(isinstance(s, FunctionSystem) for s in made)
+        is_function = all(isinstance(system, FunctionSystem) for system in made)
+        is_known = is_function or spec in _load_built_in(spec)
         if not is_known or any(getattr(system, "client", None) is not None for system in made):
             return
     _load_built_in("")
-    names = ", ".join(systems)
+    askers = ", ".join(sorted(_model_systems))
     raise SettingError(
-        f"{names} {'asks' if len(systems) == 1 else 'ask'} no model",
+        f"{', '.join(systems)} {'asks' if len(systems) == 1 else 'ask'} no model",
         where=f"--model {options.client.model}",
-        hint=f"Leave --model out, or name a system that asks one: {', '.join(sorted(_model_systems))} "
-        "(formats with --set by=model).",
+        hint=f"Leave --model out, or name a system that asks one: {askers} (formats with --set "
+        "by=model).",
     )
 
 

@@ -1,7 +1,7 @@
 """Tests that no sentence is read as a claim that it does not make, however its clauses are joined.
 
-``coordinated_sentences.jsonl`` has sentences with coordinated verbs, lists and relative clauses; their
-``means`` are all claims of the graph's vocabulary that they make, true or false.
+``coordinated_sentences.jsonl`` has sentences with coordinated verbs, lists and relative clauses;
+their ``means`` are all claims of the graph's vocabulary that they make, true or false.
 """
 
 import json
@@ -82,7 +82,7 @@ def test_only_claims_of_the_sentence_are_read(guard: Guard) -> None:
         # A pronoun whose antecedent cannot be meant.
         ("The Rhine crosses Germany, which flows into the North Sea.", ["licensed", "unread"]),
         # The topic stays the same.
-        ("The Rhine flows into the North Sea. Its source is in the Swiss Alps. It is 1,230 km long.",
+        ("The Rhine flows into the North Sea. Its source is in the Swiss Alps. It crosses Germany.",
          ["licensed", "licensed", "licensed"]),
     ],
 )  # fmt: skip
