@@ -100,7 +100,7 @@ def main(
     from eval.abstention.result import read_results
     from eval.abstention.runner import run
     from eval.abstention.system import SystemOptions
-    from eval.abstention.systems.registry import make_systems
+    from eval.abstention.systems.registry import make_systems, refuse_unused_model
     from eval.harness.failed_rows import ERROR, format_counts, report_failed_rows
     from eval.harness.journals.row_layout import Shard
     from eval.harness.session import RunLimits
@@ -148,6 +148,7 @@ def main(
         for penalty in (announced_penalties.split(",") if announced_penalties else [""])
         for made in make_systems(system, _with_penalty(system_options, penalty.strip()))
     ]
+    refuse_unused_model(system_options, {system: systems})
     if not other_graph:
         require_same_graph(origin, find_hash(systems, "graph"), cards)
     finished_run = run(

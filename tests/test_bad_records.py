@@ -286,7 +286,7 @@ def test_run_limits_and_incomplete_shards_are_reported(workspace: Path) -> None:
 
 def test_unknown_systems_and_settings_are_reported(workspace: Path) -> None:
     eval_command = ("eval", "--cards", "cards.jsonl", "--out", "new.jsonl", "--system")
-    check_failure(workspace, 16, *eval_command, "kgg", message="Nearest first: kg,")
+    check_failure(workspace, 16, *eval_command, "kgg", message="Did you mean kg?")
     check_failure(workspace, 16, *eval_command, "no.such:System", message="cannot be imported")
     check_failure(
         workspace,

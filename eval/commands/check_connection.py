@@ -11,12 +11,15 @@ from kg.base.console import print_text, run_script
 if TYPE_CHECKING:
     from eval.model.client import ModelClient
     from eval.model.completion import Message, Mode
+    from eval.model.environment import Variables
     from eval.model.options import ClientOptions
 
 MAX_RETRIES = 2
 """Maximum number of retries: fewer than in a run, because the user waits for the test."""
 _MAX_TOKENS = 256
 _MAX_SHOWN_MODELS = 20
+_SCRIPT_FOLDER = "recorded"
+"""Folder that the printed commands of a recording write to."""
 
 
 def main(
@@ -33,6 +36,7 @@ def main(
     """Prints whether a server can be used and what it supports, one feature a line.
 
     Makes about five short model calls. Nothing is cached. The exit code is 0 if the model answers.
+    Of a recorded model it prints what was recorded, and the commands that ask for it.
     """
     import asyncio
 
@@ -52,8 +56,15 @@ async def check_server(options: ClientOptions) -> None:
         ModelAccessError, ModelCallError: the model does not answer.
     """
     from eval.model.client import ModelClient
+    from eval.model.environment import read_variables
+    from eval.model.providers import RECORDED, find_endpoint
     from kg.base.errors import ModelAccessError, ModelCallError
 
+    variables = read_variables()
+    endpoint = find_endpoint(options.model, variables, options.base_url)
+    if endpoint.provider == RECORDED and not endpoint.server_url:
+        _print_recordings(endpoint.model, variables)
+        return
     async with ModelClient.open(options, max_tokens=_MAX_TOKENS) as client:
         _print_line("server", client.params()["endpoint"])
         model_names: list[str] | None = None
@@ -90,6 +101,21 @@ async def check_server(options: ClientOptions) -> None:
             _print_line(
                 "price", "known" if has_price else "unknown: costs will be null (--prices FILE)"
             )
+
+
+def _print_recordings(model: str, variables: Variables) -> None:
+    """Prints what was recorded of a model, as a shell script that asks it again."""
+    from eval.model.providers import RECORDED
+    from eval.model.recorded_replies import find_folder, list_commands, load_recordings
+
+    recordings = load_recordings(model, find_folder(variables))
+    print_text(
+        f"# {RECORDED}/{model} is a recording: it needs no connection, and answers only what these "
+        "commands ask"
+    )
+    print_text(f"export EPOCHE_MODEL={RECORDED}/{model}")
+    for recording in recordings:
+        print_text("\n".join(list_commands(recording, _SCRIPT_FOLDER)))
 
 
 async def _test_structured_output(options: ClientOptions, mode: Mode) -> str:

@@ -39,6 +39,11 @@ CREATE TABLE IF NOT EXISTS used(key BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sampling(parameters TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS source(name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
+_CARD_FILES = {
+    "cards": ", for results/sample/cards.jsonl after `make all`",
+    "degradation": ", for results/sample/small_cards.jsonl after `make compare`",
+}
+"""Where the cards of shipped recordings are, by the name of their plan."""
 _DELETE_HINT = "Delete it, and record its plan again."
 _NOT_SAMPLING = ("messages", "response_format", "guided_json", "seed", "stream", "stream_options")
 
@@ -88,6 +93,17 @@ class Recording:
     replies: dict[bytes, bytes]
     hits: set[bytes] = field(default_factory=set)
 
+    @property
+    def plan_name(self) -> str:
+        """Name of its plan file, which the name of its own file has after the model's."""
+        return self.path.name.removesuffix(SUFFIX).removeprefix(f"{self.header.model}.")
+
+    def describe(self) -> str:
+        """Returns its plan, how many replies it has, and where its cards are, if that is known."""
+        n_replies = len(self.replies)
+        cards = _CARD_FILES.get(self.plan_name, "") if self.path.parent == SHIPPED else ""
+        return f"{self.plan_name} ({n_replies} {'reply' if n_replies == 1 else 'replies'}{cards})"
+
 
 class ReplayedCache:
     """Answers from recordings, in place of a ``ReplyCache``.
@@ -104,17 +120,7 @@ class ReplayedCache:
     keeps_every_reply = False
 
     def __init__(self, model: str, folder: Path) -> None:
-        named = [path for path in find_recordings(folder) if path.name.startswith(f"{model}.")]
-        loaded = [load_recording(path) for path in named]
-        self._recordings = [one for one in loaded if one.header.model == model]
-        if not self._recordings:
-            names = sorted({path.name.rsplit(".", 3)[0] for path in find_recordings(folder)})
-            raise ModelAccessError(
-                f"there is no recording of the model {model!r}",
-                where=str(folder),
-                hint=f"Recorded models: {', '.join(names) or 'none'}. `epoche record` records one; "
-                f"{RECORDINGS_VARIABLE} names another folder.",
-            )
+        self._recordings = load_recordings(model, folder)
         hashes = {one.header.weights_sha256 for one in self._recordings}
         if len(hashes) > 1:
             raise RecordError(
@@ -139,8 +145,11 @@ class ReplayedCache:
         raise ModelAccessError(
             "this request was not recorded",
             where=f"{RECORDED}/{self._model}",
-            hint="A recording answers only what it was asked: the same cards or items, prompts and "
-            "settings. For anything else, use the model itself: epoche serve-model.",
+            hint="A recording answers only the requests it was made of: "
+            f"{', '.join(recording.describe() for recording in self._recordings)}. "
+            f"`epoche test-connection --model {RECORDED}/{self._model}` prints the commands that "
+            "make them, with their cards, prompts and settings. For anything else, use the model "
+            "itself: epoche serve-model.",
         )
 
     def store_reply(self, key: bytes, reply: ReceivedReply) -> ReceivedReply:
@@ -245,6 +254,49 @@ def find_folder(variables: Variables) -> Path:
 def find_recordings(folder: Path) -> list[Path]:
     """Returns the recordings in a folder, in a fixed order."""
     return sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def load_recordings(model: str, folder: Path) -> list[Recording]:
+    """Reads all recordings of a model.
+
+    Args:
+        model: the name after ``recorded/``.
+        folder: where the recordings are.
+
+    Raises:
+        ModelAccessError: there are none.
+        RecordError: one is damaged.
+    """
+    named = [path for path in find_recordings(folder) if path.name.startswith(f"{model}.")]
+    recordings = [one for one in map(load_recording, named) if one.header.model == model]
+    if not recordings:
+        names = sorted({path.name.rsplit(".", 3)[0] for path in find_recordings(folder)})
+        raise ModelAccessError(
+            f"there is no recording of the model {model!r}",
+            where=str(folder),
+            hint=f"Recorded models: {', '.join(names) or 'none'}. `epoche record` records one; "
+            f"{RECORDINGS_VARIABLE} names another folder.",
+        )
+    return recordings
+
+
+def list_commands(recording: Recording, out: str) -> list[str]:
+    """Returns the commands that ask what was recorded, after a comment, as lines of a shell script.
+
+    They ask the model that ``EPOCHE_MODEL`` names.
+
+    Args:
+        recording: the recording.
+        out: the folder that they write to.
+    """
+    model = f"{RECORDED}/{recording.header.model}"
+    return [
+        f"# {recording.describe()}",
+        *(
+            f"epoche {command.replace('{model}', model).replace('{out}', out)}"
+            for command in recording.header.plan
+        ),
+    ]
 
 
 @lru_cache(maxsize=64)

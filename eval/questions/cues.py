@@ -115,6 +115,12 @@ def stem_word(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
+def is_inflected(word: str) -> bool:
+    """Whether a form of a verb is a past tense or a participle."""
+    is_regular = word.endswith(("ed", "ing")) and stem_word(word) != word
+    return is_regular or (word in _IRREGULAR and not word.endswith("s"))
+
+
 def stem_tokens(tokens: Iterable[Token]) -> list[str]:
     """Returns the stems of tokens, without articles and fillers."""
     keys = (token.key for token in tokens)
@@ -163,6 +169,19 @@ def collect_cues(kb: KnowledgeBase, preds: Iterable[str]) -> list[Cue]:
     return list(
         dict.fromkeys(cue for pred in preds for cue in _iter_predicate_cues(kb.verbaliser, pred))
     )
+
+
+def collect_verb_stems(kb: KnowledgeBase, preds: Iterable[str]) -> frozenset[str]:
+    """Collects the stems of the verbs that the wording of predicates begins with: "flows into"."""
+    stems = set()
+    for pred in preds:
+        words, entry = kb.verbaliser, kb.verbaliser.get_wording(pred)
+        phrases = (words.get_label(pred), *entry.synonyms, *entry.inverse_synonyms)
+        for text in (*phrases, words.fill_clause(pred, "", "")):
+            first_key = next((token.key for token in tokenise_text(text)), "")
+            if first_key.endswith("s") and weigh_stem(stem_word(first_key)) >= 2:
+                stems.add(stem_word(first_key))
+    return frozenset(stems)
 
 
 def _iter_predicate_cues(words: Phrasebook, pred: str) -> Iterator[Cue]:

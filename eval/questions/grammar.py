@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple
 
-from eval.questions.cues import BE_FORMS, SLOT, Cue, are_similar_prepositions, weigh_stem
+from eval.questions.cues import (
+    BE_FORMS,
+    SLOT,
+    Cue,
+    are_similar_prepositions,
+    is_inflected,
+    stem_word,
+    weigh_stem,
+)
 from eval.questions.mentions import ARTICLES, POSSESSIVE, Mention
 from kg.words.label_grammar import is_participle
 from kg.words.label_words import PREPOSITIONS
@@ -14,6 +22,13 @@ MAX_GAP = 3
 """Maximum number of words between two words of a cue; a name counts as one word."""
 
 _RELATIVE_PRONOUNS = frozenset(("where", "which", "what", "that", "whose", "whom"))
+_VERB_NUMBERS: dict[str, Literal["singular", "plural"]] = {
+    **dict.fromkeys(("is", "was", "has", "does"), "singular"),
+    **dict.fromkeys(("are", "were", "have", "do"), "plural"),
+}
+_NUMBERLESS_VERBS = frozenset(
+    ("had", "did", "can", "could", "will", "would", "may", "might", "must", "shall", "should")
+)
 
 
 class CueMatch(NamedTuple):
@@ -146,6 +161,30 @@ def _is_passive(keys: Sequence[str], position: int) -> bool:
     return bool(BE_FORMS.intersection(words_before)) and not _RELATIVE_PRONOUNS.intersection(
         words_before
     )
+
+
+def find_verb_number(
+    keys: Iterable[str], verb_stems: Collection[str]
+) -> Literal["singular", "plural", ""]:
+    """Finds the number of the first verb among words: "flows" is singular, "flow" plural.
+
+    Returns an empty string if there is none, or if its form does not show its number ("had", "can
+    flow", "flowed").
+
+    Args:
+        keys: the words after a subject.
+        verb_stems: stems of the verbs besides "be", "have" and "do".
+    """
+    for key in keys:
+        if key in _VERB_NUMBERS:
+            return _VERB_NUMBERS[key]
+        if key in _NUMBERLESS_VERBS:
+            return ""
+        if stem_word(key) in verb_stems:
+            if key.endswith("s") and not key.endswith("ss"):
+                return "singular"
+            return "" if is_inflected(key) else "plural"
+    return ""
 
 
 def find_owner(

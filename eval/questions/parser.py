@@ -23,6 +23,7 @@ from eval.questions.cues import (
     build_pattern_key,
     build_patterns,
     collect_cues,
+    collect_verb_stems,
     stem_word,
     weigh_stem,
 )
@@ -79,6 +80,7 @@ class ClaimParser:
         self._cues_by_stem: dict[str, list[Cue]] = {}
         for cue in self._cues:
             self._cues_by_stem.setdefault(max(cue.stems, key=weigh_stem), []).append(cue)
+        self.verb_stems = collect_verb_stems(kb, self.preds)
         self._coverage = WordCoverage(kb, self._cues, self.mention_index.classes)
         self._builder = ClaimBuilder(kb, self.preds)
         self.type_mentions = TypeMentions(
@@ -129,6 +131,10 @@ class ClaimParser:
             ):
                 return self._builder.resolve_homonyms(tuple(dict.fromkeys(claims)))
         return ()
+
+    def has_matching_classes(self, claim: Claim) -> bool:
+        """Whether subject and object are of the classes that the predicate is about."""
+        return claim.pred == RDF_TYPE or self._builder.has_matching_classes(claim)
 
     def has_predicate_words(self, question: Question) -> bool:
         """Whether the words of any predicate occur in the question."""

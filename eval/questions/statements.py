@@ -4,6 +4,9 @@ A statement differs from a question in four ways: a negation clearly denies the 
 with connecting words ("However, it is well known that …"), it may leave out a subject that was just
 named ("… and flows into the North Sea", "It flows …"), and it may list several entities ("flows
 through Germany and France").
+
+What cannot be read surely is not read: a name counts as the subject only where the grammar leaves
+no other ("the river that joins the Aare flows into the Rhine" says nothing of the Aare).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from eval.questions.mentions import (
     ARTICLES,
@@ -23,6 +26,7 @@ from eval.questions.mentions import (
 )
 from eval.questions.parser import MAX_READINGS, ClaimParser, ParseFailure, Reading
 from eval.questions.question import replace_mentions
+from eval.questions.subjects import SubjectGrammar, has_subordinator, is_possessive
 from kg.claims import Claim
 
 MAX_LISTED_ENTITIES = 8
@@ -57,6 +61,9 @@ _PRONOUN = re.compile(
 )
 # Emphasis and code marks are removed, because underscores would count as letters of a token.
 _MARKUP = re.compile(r"[*_`~]+")
+# A comma between two words, and the word that stands for it in the tokens of a list.
+_COMMA = re.compile(r",(?=\s)")
+_COMMA_WORD = "zzcommazz"
 _LIST_MARK = re.compile(r"\s*(?:[-*•+>|#]+\s+|\d{1,3}[.)]\s+|\(?[a-z]\)\s+)", re.IGNORECASE)
 
 
@@ -70,7 +77,9 @@ class Statement(NamedTuple):
     negated: bool
     """Whether the statement denies its claims."""
     subject: str
-    """IRI of the entity named first, which the next clause may leave out; empty if unclear."""
+    """IRI of the entity that a pronoun in the next clause refers to; empty if unclear."""
+    omissible: bool
+    """Whether this entity is the grammatical subject, which "… and flows into" leaves out."""
 
 
 class StatementReader:
@@ -78,6 +87,7 @@ class StatementReader:
 
     def __init__(self, parser: ClaimParser) -> None:
         self._parser = parser
+        self._subjects = SubjectGrammar(parser.type_mentions, parser.verb_stems)
 
     def read_statement(self, text: str, subject: str = "") -> Statement | ParseFailure:
         """Reads the claims of a statement, or returns the reason why it cannot.
@@ -87,31 +97,42 @@ class StatementReader:
             subject: name of the entity that "it" or "which" refers to, or that is left out; else
                 empty.
         """
-        clause = _clean_clause(text)
-        clause = _LEADS.sub("", clause, count=1) if _LEADS.match(clause) else clause
+        clause = _remove_lead(_clean_clause(text))
         if denied_claims := self._parser.parse_denial(clause):
-            mentions = self._parser.mention_index.find_mentions(tokenise_text(clause))
-            return self._build_statement((Reading(denied_claims),), True, mentions)
+            tokens = tokenise_text(clause)
+            mentions = self._parser.mention_index.find_mentions(tokens)
+            return self._build_statement((Reading(denied_claims),), True, tokens, mentions)
         positive, negated = _remove_negation(clause)
         if positive is None:
             return ParseFailure("it is negated more than once")
+        pronoun = _PRONOUN.match(positive) if subject else None
         if subject:
-            positive = _insert_subject(positive, subject)
-        reading = self._parser.parse_question(positive)
+            positive = _insert_subject(positive, subject, pronoun)
         tokens = tokenise_text(positive)
         mentions = self._parser.mention_index.find_mentions(tokens)
+        if problem := self._subjects.explain_unclear_subject(tokens, mentions):
+            return ParseFailure(problem)
+        reading = self._parser.parse_question(positive)
         if isinstance(reading, ParseFailure):
-            readings = self._read_as_question(tokens, mentions) or self._read_list(tokens, mentions)
+            readings = self._read_as_question(tokens, mentions) or self._read_list(positive)
             if not readings:
                 return reading
         else:
             readings = (reading,)
         claims = [claim for parsed_reading in readings for claim in parsed_reading.claims]
+        if subject and not any(map(self._parser.has_matching_classes, claims)):
+            return ParseFailure("its subject may be another than that of the clause before")
         if wrong_type := self._parser.type_mentions.find_wrong_type(tokens, mentions, claims):
             return ParseFailure(
                 f"nothing in the graph says that what it calls “{wrong_type}” is one"
             )
-        return self._build_statement(readings, negated, mentions)
+        statement = self._build_statement(readings, negated, tokens, mentions)
+        if pronoun and pronoun["its"]:
+            # "Its mouth is …" keeps the topic, though the subject is the mouth.
+            entities = mentions[0].entities
+            topic = entities[0] if len(entities) == 1 else ""
+            return statement._replace(subject=topic, omissible=False)
+        return statement
 
     def find_last_entity(self, text: str) -> str:
         """Finds the entity that a clause ends with, to which a "which" after it refers.
@@ -129,6 +150,51 @@ class StatementReader:
             and len(last_mention.entities) == 1
         )
         return last_mention.entities[0] if last_mention is not None and is_unique else ""
+
+    def is_name(self, text: str) -> bool:
+        """Whether a text is nothing but the name of an entity, after "and" or an article."""
+        tokens = tokenise_text(_remove_lead(_clean_clause(text)))
+        mentions = self._parser.mention_index.find_mentions(tokens)
+        mention = mentions[0] if len(mentions) == 1 else Mention(0, 0)
+        return (
+            bool(mention.entities)
+            and mention.end == len(tokens)
+            and self._subjects.begins_statement(tokens, mention)
+        )
+
+    def find_leading_subject(self, text: str) -> str:
+        """Finds the entity that begins a clause and is followed by its verb.
+
+        So the subject of a clause that cannot be parsed ("The Rhine rises in a glacier") can be
+        clear. Returns an empty string if it is not.
+        """
+        tokens = tokenise_text(_remove_lead(_clean_clause(text)))
+        mentions = self._parser.mention_index.find_mentions(tokens)
+        if not mentions or len(mentions[0].entities) != 1 or has_subordinator(tokens):
+            return ""
+        is_subject = self._subjects.begins_statement(
+            tokens, mentions[0]
+        ) and self._subjects.begins_with_verb(tokens[mentions[0].end :])
+        return mentions[0].entities[0] if is_subject else ""
+
+    def continues_clause(self, text: str, before: str) -> Literal["verb", "list", ""]:
+        """Whether a part of a sentence continues the clause before it, with the same subject.
+
+        It does so with a verb ("and flows into …"), or with a name of a list ("and Germany").
+
+        Args:
+            text: the part.
+            before: the part before it.
+        """
+        tokens = tokenise_text(_remove_lead(_clean_clause(text)))
+        if has_subordinator(tokens):
+            return ""
+        if self._subjects.begins_with_verb(tokens):
+            return "verb"
+        is_list = is_capitalised(tokenise_text(before)[-1:]) and all(
+            token.key in ARTICLES | {"and"} or is_capitalised((token,)) for token in tokens
+        )
+        return "list" if is_list else ""
 
     def concerns_graph(self, text: str, *, may_omit_subject: bool) -> bool:
         """Whether a clause may make a claim about the graph, even one that cannot be parsed.
@@ -152,20 +218,28 @@ class StatementReader:
         return has_subject and self._parser.has_predicate_words(replace_mentions(tokens, mentions))
 
     def _build_statement(
-        self, readings: Sequence[Reading], negated: bool, mentions: Sequence[Mention]
+        self,
+        readings: Sequence[Reading],
+        negated: bool,
+        tokens: Sequence[Token],
+        mentions: Sequence[Mention],
     ) -> Statement:
         claims = tuple(reading.claims for reading in readings)
-        claim_terms = {
-            term for group in claims for claim in group for term in (claim.subj, claim.obj)
-        }
-        first_mention = next((m for m in mentions if m.entities), None)
-        claimed_entities = (
-            [iri for iri in first_mention.entities if iri in claim_terms] if first_mention else []
+        names = [mention for mention in mentions if mention.entities]
+        # The subject is named first, and all claims are about it. Where other names follow, it
+        # must begin the statement: "A tributary of the Rhine is the Aare" has another subject.
+        candidates = [
+            iri
+            for iri in (names[0].entities if names else ())
+            if all(any(iri in (claim.subj, claim.obj) for claim in group) for group in claims)
+        ]
+        is_subject = len(names) == 1 or (
+            len(candidates) == 1
+            and self._subjects.begins_statement(tokens, names[0])
+            and not is_possessive(tokens, names[0])
         )
-        is_denial = negated ^ readings[0].inverted
-        return Statement(
-            claims, is_denial, claimed_entities[0] if len(claimed_entities) == 1 else ""
-        )
+        subject = candidates[0] if is_subject and len(candidates) == 1 else ""
+        return Statement(claims, negated ^ readings[0].inverted, subject, bool(subject))
 
     def _read_as_question(
         self, tokens: Sequence[Token], mentions: Sequence[Mention]
@@ -181,19 +255,29 @@ class StatementReader:
         reading = self._parser.parse_question(" ".join(token.text for token in question_tokens))
         return (reading,) if isinstance(reading, Reading) else ()
 
-    def _read_list(
-        self, tokens: Sequence[Token], mentions: Sequence[Mention]
-    ) -> tuple[Reading, ...]:
+    def _read_list(self, text: str) -> tuple[Reading, ...]:
         """Reads a statement once for each entity of its only list; empty if that fails."""
-        listed_indices = _find_list(tokens, mentions)
-        if not 2 <= len(listed_indices) <= MAX_LISTED_ENTITIES:
+        tokens = tokenise_text(_COMMA.sub(f" {_COMMA_WORD}", text))
+        mentions = self._parser.mention_index.find_mentions(tokens)
+        listed = _find_list(tokens, mentions)
+        if not 2 <= len(listed) <= MAX_LISTED_ENTITIES:
+            return ()
+        later_names = [m for m in mentions if m.entities and m.start >= listed[-1].end]
+        # "The Rhine and the Elbe flow": a list that is the subject needs a verb in the plural.
+        # "From the Rhine and the Elbe flows" has another subject.
+        if (
+            self._subjects.begins_statement(tokens, listed[0])
+            and self._subjects.find_verb_number(tokens, listed[-1], later_names) != "plural"
+        ):
             return ()
         readings = []
-        list_start, list_end = mentions[listed_indices[0]].start, mentions[listed_indices[-1]].end
-        for index in listed_indices:
-            entity_tokens = tokens[mentions[index].start : mentions[index].end]
-            statement_tokens = [*tokens[:list_start], *entity_tokens, *tokens[list_end:]]
-            words = [token.text for token in statement_tokens if token.key != "both"]
+        for mention in listed:
+            statement_tokens = [
+                *tokens[: listed[0].start],
+                *tokens[mention.start : mention.end],
+                *tokens[listed[-1].end :],
+            ]
+            words = [t.text for t in statement_tokens if t.key not in ("both", _COMMA_WORD)]
             reading = self._parser.parse_question(" ".join(words))
             if isinstance(reading, ParseFailure) or len(reading.claims) > MAX_READINGS:
                 return ()
@@ -209,6 +293,12 @@ def _clean_clause(text: str) -> str:
     text = _MARKUP.sub("", _LIST_MARK.sub("", text, count=1) if _LIST_MARK.match(text) else text)
     text = _JOINED_NOT.sub(lambda match: "can not" if match.group() == "cannot" else " not", text)
     return text.strip(' \t\r\n.,;:!"“”«»„()[]')
+
+
+def _remove_lead(clause: str) -> str:
+    """Removes connecting words at the beginning."""
+    lead = _LEADS.match(clause)
+    return clause[lead.end() :] if lead else clause
 
 
 def _remove_negation(text: str) -> tuple[str | None, bool]:
@@ -227,27 +317,27 @@ def _remove_negation(text: str) -> tuple[str | None, bool]:
     return text, bool(count or false_lead)
 
 
-def _insert_subject(text: str, subject: str) -> str:
+def _insert_subject(text: str, subject: str, pronoun: re.Match[str] | None) -> str:
     """Inserts the subject into a statement that leaves it out or has a pronoun."""
-    pronoun = _PRONOUN.match(text)
     if pronoun:
         owner = subject + "'s" if pronoun["its"] else subject
         return owner + text[pronoun.end() :]
     return f"{subject} {text}"
 
 
-def _find_list(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[int]:
+def _find_list(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[Mention]:
     """Finds the only list of entities ("A, B and C") in a statement.
 
     Returns:
-        Indices of its entities in ``mentions``; empty if there are no lists or several.
+        Its entities; empty if there are no lists or several.
     """
-    runs: list[list[int]] = []
-    for index, (first, second) in enumerate(itertools.pairwise(mentions)):
+    runs: list[list[Mention]] = []
+    for first, second in itertools.pairwise(mentions):
         words_between = {token.key for token in tokens[first.end : second.start]} - ARTICLES
-        if words_between <= {"and"} and first.entities and second.entities:
-            if runs and runs[-1][-1] == index:
-                runs[-1].append(index + 1)
+        is_joined = words_between and words_between <= {"and", _COMMA_WORD}
+        if is_joined and first.entities and second.entities:
+            if runs and runs[-1][-1] is first:
+                runs[-1].append(second)
             else:
-                runs.append([index, index + 1])
+                runs.append([first, second])
     return runs[0] if len(runs) == 1 else []

@@ -120,10 +120,19 @@ def main(
     """
     from eval.model.options import ClientOptions
     from eval.text.steps import open_extractor, open_verifier
+    from kg.base.errors import SettingError
     from kg.text.documents import SUFFIXES
     from kg.text.run.pipeline import BuildPlan, build_run
     from kg.text.run.sources import count_unread_files, find_source_files
 
+    if model is not None and not (
+        keywords is KeywordStep.model or (verify is VerifyStep.model and not no_canonical)
+    ):
+        raise SettingError(
+            "neither the keywords nor their synonyms ask a model",
+            where=f"--model {model}",
+            hint="Leave --model out, or give --keywords model or --verify model.",
+        )
     client = ClientOptions.from_flags(
         model=model,
         concurrency=concurrency,

@@ -195,7 +195,7 @@ def read_inputs(
             raise CardSetMismatchError(
                 f"system {name!r} has results but no metrics",
                 where=str(metrics),
-                hint="Compute the metrics again over all result files.",
+                hint="Compute the metrics again over all result files, as `make metrics` does.",
             )
     for name in sorted(measured_systems - replies.keys()):
         raise CardSetMismatchError(

@@ -43,7 +43,7 @@ def check_run(
         f"the metrics were computed from another run of {', '.join(systems)} than this: "
         f"{problems[0]}",
         where=f"{path} and {metrics}",
-        hint="Compute the metrics again from these results, or name theirs with --metrics.",
+        hint="Compute the metrics again (`make metrics`), or name theirs with --metrics.",
     )
 
 
@@ -91,7 +91,7 @@ def check_sources(
     sources = {source.rows_digest: source for source in report.sources}
     if "" in sources and not report.content_sha256:
         return
-    hint = "Compute the metrics again from these results, or name theirs with --metrics."
+    hint = "Compute the metrics again (`make metrics`), or name theirs with --metrics."
     found = {digest_rows(path): path for path in results}
     for digest, path in found.items():
         if digest not in sources and not allow_others:

@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from cards.card import CardView
 from eval.abstention.system import SystemOptions
 from eval.abstention.systems import registry
-from eval.abstention.systems.registry import make_systems, register, system_names
+from eval.abstention.systems.registry import (
+    make_systems,
+    refuse_unused_model,
+    register,
+    system_names,
+)
 from eval.harness.systems import system_registry
 from eval.harness.systems.system_registry import MAX_LISTED_TARGETS
+from eval.model.options import ClientOptions
+from eval.model.recorded_replies import SHIPPED, find_recordings
 from kg.base.errors import EXIT_TERMINATED, SettingError, SystemNotFoundError
 
 OPTIONS = SystemOptions()
@@ -107,7 +115,7 @@ def test_invalid_systems_are_refused(user_module: str, attribute: str, message: 
 
 @pytest.mark.parametrize("spec", ["http://127.0.0.1:1", "", "/dev/null", "my systems:x", "a-b:c"])
 def test_what_names_no_module_is_an_unknown_system(spec: str) -> None:
-    with pytest.raises(SystemNotFoundError, match=r"no system is called .*Nearest first: "):
+    with pytest.raises(SystemNotFoundError, match=r"no system is called .*`epoche systems` lists"):
         make_systems(spec, OPTIONS)
 
 
@@ -162,10 +170,42 @@ def test_current_folder_is_last_on_the_path(user_module: str) -> None:
     assert sys.path[-1] == str(Path.cwd())
 
 
-def test_unknown_names_list_the_nearest_first() -> None:
-    with pytest.raises(SystemNotFoundError, match="Nearest first: always-NO, always-YES") as error:
-        list_system_names("always-O")
+def test_the_nearest_name_is_suggested() -> None:
+    with pytest.raises(
+        SystemNotFoundError, match=r"Did you mean rag_llm\? `epoche systems`"
+    ) as error:
+        list_system_names("rag_lm")
     assert "mypkg.mod:Class" in str(error.value)
+    with pytest.raises(SystemNotFoundError) as error:
+        list_system_names("nothing_like_it")
+    assert "Did you mean" not in str(error.value)
+
+
+def test_a_model_is_refused_where_none_is_asked() -> None:
+    def refuse(name: str, **settings: str) -> None:
+        options = SystemOptions(settings=settings, client=ClientOptions(model="recorded/x"))
+        refuse_unused_model(options, {name: make_systems(name, OPTIONS)})
+
+    for name in ("kg", "graph_rag", "rag", "controls", "always-NO", "random", "formats"):
+        with pytest.raises(SettingError, match=rf"^{name} asks no model.*rag_llm, raw"):
+            refuse(name)
+    with pytest.raises(SettingError, match="callable:json:dumps asks no model"):
+        refuse("callable:json:dumps")
+    refuse_unused_model(OPTIONS, {"rag": make_systems("rag", OPTIONS)})
+
+
+def test_every_system_that_asks_a_model_is_registered_as_one() -> None:
+    """So that the error above names it."""
+    model = f"recorded/{next(iter(find_recordings(SHIPPED))).name.rsplit('.', 3)[0]}"
+    options = SystemOptions(client=ClientOptions(model=model))
+    settings = {"formats": {"by": "model"}}
+    for name in set(system_names()) - {"nli", "rag_dense"}:  # these need extras
+        made = make_systems(name, replace(options, settings=settings.get(name, {})))
+        asks_model = any(getattr(system, "client", None) is not None for system in made)
+        assert asks_model == (name in registry._model_systems), name
+        if asks_model:
+            refuse_unused_model(options, {name: made})
+            refuse_unused_model(options, {"rag": make_systems("rag", OPTIONS), name: made})
 
 
 def test_one_name_belongs_to_one_factory(monkeypatch: pytest.MonkeyPatch) -> None:

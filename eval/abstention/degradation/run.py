@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +26,8 @@ from eval.abstention.degradation.degraded_graph import (
 from eval.abstention.degradation.degraded_system import show_degraded_cards
 from eval.abstention.result import read_results
 from eval.abstention.runner import run
-from eval.abstention.system import SystemOptions
-from eval.abstention.systems.registry import make_systems
+from eval.abstention.system import AnySystem, SystemOptions
+from eval.abstention.systems.registry import make_systems, refuse_unused_model
 from eval.harness.failed_rows import format_counts, report_failed_rows
 from eval.harness.session import RunLimits
 from eval.metrics.measurement import ResamplingPlan
@@ -128,9 +128,17 @@ def run_degradation(plan: DegradationPlan) -> Degradation:
         write_bytes_atomic(graph_file, degraded.graph.to_ntriples())
         sentences = list_degraded_sentences(cards, degraded, kb, str(plan.cards))
         options = replace(named, domain=domain, graph=(graph_file,), shapes=shapes)
+        systems = {name: make_systems(name, options) for name in plan.systems}
+        refuse_unused_model(options, systems)
         level_files = [
-            _ask_system(plan, name, options, level, sentences, origin.domain or domain)
-            for name in plan.systems
+            _ask_system(
+                plan,
+                name,
+                [show_degraded_cards(system, level, sentences) for system in made],
+                level,
+                origin.domain or domain,
+            )
+            for name, made in systems.items()
         ]
         results = measure_level(level_files, plan.cards, plan.resampling)
         files += level_files
@@ -169,20 +177,18 @@ def run_degradation(plan: DegradationPlan) -> Degradation:
 def _ask_system(
     plan: DegradationPlan,
     name: str,
-    options: SystemOptions,
+    systems: Sequence[AnySystem],
     level: Level,
-    sentences: Mapping[str, str | None],
     domain: str | None,
 ) -> Path:
     """Asks a system all cards at one level, and returns the file of its answers."""
     file = plan.out / level.name / f"{_UNSAFE.sub('-', name)}_results.jsonl"
-    systems = make_systems(name, options)
     finished = run(
         plan.cards,
-        [show_degraded_cards(system, level, sentences) for system in systems],
+        systems,
         file,
         system_name=name,
-        seed=options.seed,
+        seed=plan.options.seed,
         domain=domain,
         other_graph=True,
         set_aside=True,

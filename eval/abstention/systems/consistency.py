@@ -136,7 +136,7 @@ def combine_samples(samples: Sequence[Answer | ModelCallError]) -> Answer:
     return Answer(pred=winner, confidence=round(n_votes / n_readable, 6), raw=raw)
 
 
-@register("consistency")
+@register("consistency", asks_model=True)
 def create_system(options: SystemOptions) -> Consistency:
     """A language model asked several times (--set samples=5): majority answer, with agreement."""
     settings = Settings(options.settings, "consistency")

@@ -181,10 +181,10 @@ def _build_factory(name: str) -> Callable[[SystemOptions], FormatSystem]:
 
 
 for _name in FAIR_ABLATION_PIPELINES:
-    register(_name)(_build_factory(_name))
+    register(_name, asks_model=True)(_build_factory(_name))
 
 
-@register("formats")
+@register("formats", asks_model=True)
 def create_formats(options: SystemOptions) -> tuple[FormatSystem, ...]:
     """All eight formats (json to skn), rule-based by default: what each keeps of a card."""
     settings = Settings(options.settings, "formats")

@@ -223,7 +223,7 @@ class GraphRagLlm:
         )
 
 
-@register("graph_rag_llm")
+@register("graph_rag_llm", asks_model=True)
 def create_system(options: SystemOptions) -> GraphRagLlm:
     """A language model proposes answers; a YES or NO that the graph does not license is UNKNOWN."""
     settings = Settings(options.settings, "graph_rag_llm")

@@ -51,7 +51,7 @@ class RagLlm:
         await self._answer_client.aclose()
 
 
-@register("rag_llm")
+@register("rag_llm", asks_model=True)
 def create_system(options: SystemOptions) -> RagLlm:
     """Retrieval over the graph in words or a run's chunks, and a language model as the reader."""
     settings = Settings(options.settings, "rag_llm")

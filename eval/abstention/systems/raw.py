@@ -52,7 +52,7 @@ class Raw:
         await self._answer_client.aclose()
 
 
-@register("raw")
+@register("raw", asks_model=True)
 def create_system(options: SystemOptions) -> Raw:
     """A language model, given the card's facts and rules; --set closed_book=yes withholds them."""
     settings = Settings(options.settings, "raw")
@@ -60,7 +60,7 @@ def create_system(options: SystemOptions) -> Raw:
     return _open_system(options, settings, closed_book=closed_book)
 
 
-@register(RAW_CLOSED_BOOK)
+@register(RAW_CLOSED_BOOK, asks_model=True)
 def create_closed_book(options: SystemOptions) -> Raw:
     """The same model without the card's facts and rules: what it knows, or guesses."""
     return _open_system(options, Settings(options.settings, RAW_CLOSED_BOOK), closed_book=True)

@@ -60,12 +60,14 @@ class SystemRegistry:
         load_built_in: returns the built-in factories by name. It is given the name that is looked
             for, so that not all of them must be imported; empty for all.
         is_exempt: whether an object without ``answer`` is a system of this benchmark all the same.
+        list_command: the command that lists the systems; empty if there is none.
     """
 
     noun: str = "system"
     answer: str = "answer(view)"
     load_built_in: Callable[[str], Mapping[str, Factory]] = lambda _name: {}
     is_exempt: Callable[[object], bool] = lambda _product: False
+    list_command: str = ""
 
     def list_names(self) -> dict[str, str]:
         """Returns all names with a one-line description, built-in systems first.
@@ -162,11 +164,17 @@ class SystemRegistry:
         from rapidfuzz.distance import OSA
 
         names = sorted(self.list_names(), key=lambda known: (OSA.distance(name, known), known))
-        listed = f"Nearest first: {', '.join(names)}. " if names else ""
+        hints = []
+        if names and OSA.distance(name, names[0]) <= min(max(2, len(name) // 3), len(name) - 1):
+            hints.append(f"Did you mean {names[0]}?")
+        if self.list_command:
+            hints.append(f"`{self.list_command}` lists all {self.noun}s.")
+        elif names:
+            hints.append(f"The {self.noun}s are {', '.join(names)}.")
         raise SystemNotFoundError(
             f"no {self.noun} is called {name!r}",
             where=f"--system {name}",
-            hint=f"{listed}Your own: --system mypkg.mod:Class.",
+            hint=" ".join((*hints, "Your own: --system mypkg.mod:Class.")),
         )
 
     def _require_system(self, product: object, spec: str) -> None:

@@ -181,7 +181,7 @@ def test_entry_points_are_found_by_name(
     broken = case.run_system("--system", "broken", "--overwrite")
     assert "no_such_package" in check_error_line(broken, 16)
     unknown = case.run_system("--system", "strangr", "--overwrite")
-    assert "Nearest first: stranger" in check_error_line(unknown, 16)
+    assert "Did you mean stranger?" in check_error_line(unknown, 16)
 
 
 @pytest.mark.parametrize(

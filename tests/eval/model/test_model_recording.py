@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -20,6 +21,7 @@ from eval.model.recorded_replies import (
     SHIPPED,
     ReplayedCache,
     find_recordings,
+    list_commands,
     load_recording,
     start_recording,
 )
@@ -97,12 +99,56 @@ def test_replies_are_replayed_byte_for_byte(recorded: Path, tmp_path: Path) -> N
 def test_what_was_not_recorded_is_an_error(recorded: Path, tmp_path: Path) -> None:
     cards = recorded / "first" / "cards.jsonl"
     done = run_epoche("eval", "--cards", cards, "--system", "raw", "--out", tmp_path / "r.jsonl")
-    assert "was not recorded" in check_error_line(done, 23)  # another max_tokens
+    line = check_error_line(done, 23)  # another max_tokens
+    assert "was not recorded" in line
+    (recording,) = map(load_recording, find_recordings(recorded / "recordings"))
+    # What is recorded, and how it is asked.
+    assert f"cards ({recording.header.n_replies} replies)" in line
+    assert f"epoche test-connection --model {RECORDED}/{MODEL}" in line
     done = run_epoche(
         *("eval", "--cards", cards, "--system", "raw", "--model", "recorded/other"),
         *("--out", tmp_path / "r.jsonl"),
     )
     assert "Recorded models: tiny" in check_error_line(done, 23)
+
+
+@pytest.mark.usefixtures("replay")
+def test_the_test_of_a_connection_prints_the_commands_of_a_recording(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EPOCHE_MODEL")
+    done = run_epoche("test-connection", "--model", f"{RECORDED}/{MODEL}")
+    assert done.code == 0
+    first, *script = done.out.splitlines()
+    assert "is a recording: it needs no connection" in first
+    # What it prints is a script that asks again what was recorded.
+    assert script[0] == f"export EPOCHE_MODEL={RECORDED}/{MODEL}"
+    monkeypatch.setenv("EPOCHE_MODEL", f"{RECORDED}/{MODEL}")
+    commands = [shlex.split(line) for line in script[1:] if not line.startswith("#")]
+    assert [command[:2] for command in commands] == [
+        ["epoche", "cards"],
+        ["epoche", "eval"],
+        ["epoche", "eval"],
+    ]
+    for _, *arguments in commands:
+        done = run_epoche(*(a.replace(str(recorded / "first"), str(tmp_path)) for a in arguments))
+        assert done.code == 0, done.err
+    assert (tmp_path / "r.jsonl").read_bytes() == (recorded / "first" / "r.jsonl").read_bytes()
+    assert "Recorded models: tiny" in check_error_line(
+        run_epoche("test-connection", "--model", f"{RECORDED}/other"), 23
+    )
+
+
+def test_the_commands_of_shipped_recordings_are_complete() -> None:
+    for path in find_recordings(SHIPPED):
+        recording = load_recording(path)
+        comment, *commands = list_commands(recording, "out")
+        assert len(commands) == len(recording.header.plan)
+        assert not any("{" in command for command in commands)
+        # The file that `make all` writes is named, so that nobody has to draw the cards again.
+        is_named = "results/sample/" in comment
+        assert is_named == (recording.plan_name in {"cards", "degradation"})
 
 
 def test_the_readme_says_where_replies_come_from(recorded: Path, gguf: Path) -> None:

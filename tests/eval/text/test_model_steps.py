@@ -365,6 +365,20 @@ def test_failing_server_keeps_the_old_run(
     assert Path("runs/doc/run_metadata.json").read_bytes() == old_metadata
 
 
+def test_a_model_is_refused_if_no_step_asks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stage_calls import check_error_line, run_epoche
+
+    monkeypatch.chdir(tmp_path)
+    Path("doc.md").write_text("# 1 Rivers\n\nThe Rhine flows into the North Sea.\n")
+    build = ("kg", "build", "doc.md", "--out", "runs/doc", "--model", "custom/m")
+    assert "--keywords model or --verify model" in check_error_line(run_epoche(*build), 19)
+    unused = (*build, "--verify", "model", "--no-canonical")
+    assert "ask a model" in check_error_line(run_epoche(*unused), 19)
+    assert not Path("runs").exists()
+
+
 def test_command_writes_admitted_triples_and_all_proposals(
     scripted_server: ScriptedServer,
     client: ClientOptions,
