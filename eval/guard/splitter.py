@@ -160,7 +160,9 @@ class ClauseSplitter:
                 subject = ""
                 yield Clause(text, reading, subject)
             else:
-                before, is_unread = "", False
+                # Without a verb of its own, or with a list that goes on, the clause has not ended.
+                is_unread = reading.is_open or self._has_only_relative_clause(parts, index, n_parts)
+                before = text if is_unread else ""
                 clause = self._build_clause(text, reading)
                 subject, may_omit = clause.subject, reading.omissible
                 yield clause
@@ -202,8 +204,18 @@ class ClauseSplitter:
         if _CONTRAST.match(part):
             return _NOT.search(before) is None  # "not Austria, but Germany"
         if _AND.match(part):
-            return before.count(",") == 1  # A list with a comma before "and" has another comma.
+            # A list with a comma before "and" has another comma.
+            return before.count(",") == 1 and self._reader.is_clause(before)
         return not _CONNECTIVE.match(part) and (not is_unread or bool(_INTRODUCTION.match(before)))
+
+    def _has_only_relative_clause(self, parts: list[str], end: int, n_parts: int) -> bool:
+        """Whether the last parts are but a name and its relative clause: "The Rhine, which …"."""
+        start = end - n_parts
+        return (
+            n_parts > 1
+            and _RELATIVE.match(parts[start + 1]) is not None
+            and self._reader.is_name(parts[start])
+        )
 
     def _find_longest_claim(
         self, parts: list[str], start: int, subject: str, *, may_omit: bool

@@ -80,6 +80,8 @@ class Statement(NamedTuple):
     """IRI of the entity that a pronoun in the next clause refers to; empty if unclear."""
     omissible: bool
     """Whether this entity is the grammatical subject, which "… and flows into" leaves out."""
+    is_open: bool = False
+    """Whether it ends with a list that has no "and" yet, and so may go on after it."""
 
 
 class StatementReader:
@@ -113,8 +115,11 @@ class StatementReader:
         if problem := self._subjects.explain_unclear_subject(tokens, mentions):
             return ParseFailure(problem)
         reading = self._parser.parse_question(positive)
+        is_open = False
         if isinstance(reading, ParseFailure):
-            readings = self._read_as_question(tokens, mentions) or self._read_list(positive)
+            readings = self._read_as_question(tokens, mentions)
+            if not readings:
+                readings, is_open = self._read_list(positive)
             if not readings:
                 return reading
         else:
@@ -127,6 +132,7 @@ class StatementReader:
                 f"nothing in the graph says that what it calls “{wrong_type}” is one"
             )
         statement = self._build_statement(readings, negated, tokens, mentions)
+        statement = statement._replace(is_open=is_open)
         if pronoun and pronoun["its"]:
             # "Its mouth is …" keeps the topic, though the subject is the mouth.
             entities = mentions[0].entities
@@ -148,6 +154,7 @@ class StatementReader:
             last_mention is not None
             and last_mention.end == len(tokens)
             and len(last_mention.entities) == 1
+            and is_capitalised(tokens[last_mention.start :])
         )
         return last_mention.entities[0] if last_mention is not None and is_unique else ""
 
@@ -176,6 +183,11 @@ class StatementReader:
             tokens, mentions[0]
         ) and self._subjects.begins_with_verb(tokens[mentions[0].end :])
         return mentions[0].entities[0] if is_subject else ""
+
+    def is_clause(self, text: str) -> bool:
+        """Whether a text has a finite verb, and no clause inside that the verb may belong to."""
+        tokens = tokenise_text(text)
+        return not has_subordinator(tokens) and self._subjects.has_finite_verb(tokens)
 
     def continues_clause(self, text: str, before: str) -> Literal["verb", "list", ""]:
         """Whether a part of a sentence continues the clause before it, with the same subject.
@@ -255,13 +267,19 @@ class StatementReader:
         reading = self._parser.parse_question(" ".join(token.text for token in question_tokens))
         return (reading,) if isinstance(reading, Reading) else ()
 
-    def _read_list(self, text: str) -> tuple[Reading, ...]:
-        """Reads a statement once for each entity of its only list; empty if that fails."""
+    def _read_list(self, text: str) -> tuple[tuple[Reading, ...], bool]:
+        """Reads a statement once for each entity of its only list; empty if that fails.
+
+        Also returns whether the list has no "and", and so may go on after the statement.
+        """
         tokens = tokenise_text(_COMMA.sub(f" {_COMMA_WORD}", text))
         mentions = self._parser.mention_index.find_mentions(tokens)
         listed = _find_list(tokens, mentions)
         if not 2 <= len(listed) <= MAX_LISTED_ENTITIES:
-            return ()
+            return (), False
+        is_open = not any(t.key == "and" for t in tokens[listed[-2].end : listed[-1].start])
+        if is_open and listed[-1].end < len(tokens):
+            return (), False
         later_names = [m for m in mentions if m.entities and m.start >= listed[-1].end]
         # "The Rhine and the Elbe flow": a list that is the subject needs a verb in the plural.
         # "From the Rhine and the Elbe flows" has another subject.
@@ -269,7 +287,7 @@ class StatementReader:
             self._subjects.begins_statement(tokens, listed[0])
             and self._subjects.find_verb_number(tokens, listed[-1], later_names) != "plural"
         ):
-            return ()
+            return (), False
         readings = []
         for mention in listed:
             statement_tokens = [
@@ -280,9 +298,9 @@ class StatementReader:
             words = [t.text for t in statement_tokens if t.key not in ("both", _COMMA_WORD)]
             reading = self._parser.parse_question(" ".join(words))
             if isinstance(reading, ParseFailure) or len(reading.claims) > MAX_READINGS:
-                return ()
+                return (), False
             readings.append(reading)
-        return tuple(readings)
+        return tuple(readings), is_open
 
 
 def _clean_clause(text: str) -> str:
@@ -329,15 +347,21 @@ def _find_list(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[Men
     """Finds the only list of entities ("A, B and C") in a statement.
 
     Returns:
-        Its entities; empty if there are no lists or several.
+        Its entities; empty if there are no lists or several, or if a comma follows its last one, as
+        in "From A and B, C flows".
     """
     runs: list[list[Mention]] = []
+    has_last = False
     for first, second in itertools.pairwise(mentions):
         words_between = {token.key for token in tokens[first.end : second.start]} - ARTICLES
         is_joined = words_between and words_between <= {"and", _COMMA_WORD}
         if is_joined and first.entities and second.entities:
+            is_last = "and" in words_between
             if runs and runs[-1][-1] is first:
+                if has_last and not is_last:
+                    return []
                 runs[-1].append(second)
             else:
                 runs.append([first, second])
+            has_last = is_last
     return runs[0] if len(runs) == 1 else []

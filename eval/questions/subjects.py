@@ -85,6 +85,10 @@ class SubjectGrammar:
         joined = next((i for i, key in enumerate(keys) if key in _JOINING_WORDS), len(keys))
         return find_verb_number(keys[:joined], self._verb_stems)
 
+    def has_finite_verb(self, tokens: Sequence[Token]) -> bool:
+        """Whether a verb shows its number."""
+        return bool(find_verb_number([token.key for token in tokens], self._verb_stems))
+
     def begins_with_verb(self, tokens: Sequence[Token]) -> bool:
         """Whether a verb in the singular stands first, or after an adverb."""
         keys = [token.key for token in tokens[:2]]
