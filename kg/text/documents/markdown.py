@@ -43,11 +43,17 @@ _DROPPED_FENCES = frozenset({"toctree", "include", "literalinclude", "raw", "eva
 _TEXT_FENCES = frozenset(
     list_words(
         """admonition attention caution danger error hint important note seealso tip warning todo
-        versionadded versionchanged deprecated margin sidebar topic aside dropdown card div
+        versionadded versionchanged deprecated margin sidebar topic aside dropdown card div image
+        figure
         tab-set tab-item grid grid-item grid-item-card epigraph container"""
     )
 )
-_DIRECTIVE_OPTION = re.compile(r"[ \t]*:[\w-]{1,40}:(?:[ \t]|$)")
+_IMAGE_FENCES = frozenset({"image", "figure"})
+"""Those whose argument is a file."""
+_DIRECTIVE_OPTION = re.compile(r"[ \t]*:(?:alt:[ \t]*(.*)|[\w-]{1,40}:(?:[ \t]|$))")
+# mkdocstrings and others: the options below ":::" and a name are indented by four spaces.
+_INDENTED_OPTION = re.compile(r" {4,}(?::?[\w-]{1,40}:(?:[ \t]|$)|- )()")
+_LETTER = re.compile(r"[^\W\d_]")
 # MkDocs: "!!! note "Title"", "??? tip", "=== "Tab""; what belongs to it is indented by four spaces.
 _ADMONITION = re.compile(
     r"( *)(?:(?:!!!|\?\?\?\+?)(?: *[\w-]+(?: +[\w-]+)*)?(?: *\"(.*)\")?"
@@ -88,13 +94,14 @@ def read_mdx(data: bytes, where: str) -> DocumentContent:
     """
     title, text = split_front_matter(_strip_mdx_comments(decode_text(data, where)))
     lines: list[str] = []
-    fence, in_statement, is_start = "", False, True
+    fence: re.Match[str] | None = None
+    in_statement, is_start = False, True
     for line in text.split("\n"):
         match = _FENCE.match(line)
         if match and not fence:
-            fence = match[2]
-        elif match and _ends_fence(match, fence):
-            fence = ""
+            fence = match
+        elif match and fence and _ends_fence(match, fence):
+            fence = None
         # A statement begins a paragraph or follows another one, so a line of prose is none.
         in_statement = not fence and (
             ((is_start or in_statement) and bool(_MDX_STATEMENT.match(line)))
@@ -165,10 +172,10 @@ def convert_markdown(text: str, where: str) -> list[Block]:
 def _strip_extensions(text: str) -> str:
     """Removes what generators of sites add to Markdown, outside of code; see ``read_markdown``."""
     lines: list[str] = []
-    fence = ""  # the marker of the enclosing code block
+    fence: re.Match[str] | None = None  # the first line of the enclosing code block
     is_dropped = False  # whether that block is left out
-    frames: list[str] = []  # markers of the enclosing directives of MyST
-    may_be_option = False  # whether the lines of such a directive's options may follow
+    frames: list[re.Match[str]] = []  # the first lines of the enclosing directives of MyST
+    option: re.Pattern[str] | None = None  # what an option of the directive before looks like
     indents: list[int] = []  # columns of the enclosing admonitions and tabs
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip(" "))
@@ -179,23 +186,26 @@ def _strip_extensions(text: str) -> str:
         match = _FENCE.match(line)
         if fence:
             if match and _ends_fence(match, fence):
-                fence = ""
+                fence = None
             if not is_dropped:
                 lines.append(line)
             continue
-        if may_be_option and _DIRECTIVE_OPTION.match(line):
+        if option and (option_match := option.match(line)):
+            if option_match[1]:
+                lines += ["", option_match[1], ""]
             continue
-        may_be_option = False
+        option = None
         stripped = line.strip()
         if match and frames and _ends_fence(match, frames[-1]):
             frames.pop()
             lines.append("")
         elif match and match[3] in _TEXT_FENCES:
-            frames.append(match[2])
-            may_be_option = True
-            lines += ["", match[1] + match[4].strip(), ""]
+            frames.append(match)
+            option = _DIRECTIVE_OPTION
+            is_title = match[3] not in _IMAGE_FENCES and _LETTER.search(match[4])
+            lines += ["", match[1] + (match[4].strip() if is_title else ""), ""]
         elif match:
-            fence, is_dropped = match[2], match[3] in _DROPPED_FENCES
+            fence, is_dropped = match, match[3] in _DROPPED_FENCES
             if not is_dropped:
                 lines.append(line)
         elif (
@@ -207,7 +217,7 @@ def _strip_extensions(text: str) -> str:
             title = admonition[2] or admonition[3] or admonition[4] or ""
             lines += ["", admonition[1] + title, ""]
         elif stripped.startswith(":::"):
-            may_be_option = "{" in stripped
+            option = _DIRECTIVE_OPTION if "{" in stripped else _INDENTED_OPTION
             lines += ["", line[: line.index(":")] + _get_div_title(stripped), ""]
         elif stripped.startswith(("{", "(")) and (
             _LINE_ATTRIBUTES.fullmatch(stripped) or _MYST_TARGET.fullmatch(stripped)
@@ -219,10 +229,13 @@ def _strip_extensions(text: str) -> str:
     return "\n".join(lines)
 
 
-def _ends_fence(match: re.Match[str], fence: str) -> bool:
-    """Whether a line with a fence ends the code block that begins with ``fence``."""
+def _ends_fence(match: re.Match[str], opening: re.Match[str]) -> bool:
+    """Whether a line with a fence ends the code block that begins with the line ``opening``."""
     is_alone = not match.string[match.end(2) :].strip()
-    return is_alone and not match[1].strip(" \t>") and match[2].startswith(fence)
+    is_marked = match[1].strip(" \t>")
+    # A fence that is indented further is a line of the code.
+    is_indented = len(match[1]) > len(opening[1]) + 3
+    return is_alone and not is_marked and not is_indented and match[2].startswith(opening[2])
 
 
 def _get_div_title(line: str) -> str:

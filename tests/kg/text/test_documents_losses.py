@@ -257,6 +257,28 @@ See {ref}`target`.
 ````
 
 Seven.
+
+```{figure} x.png
+:alt: A picture
+The *caption*.
+```
+
+```{versionadded} 5.0
+```
+
+```markdown
+!!! note
+
+    ```
+    ::: x
+    ```
+```
+
+::: pkg.module
+    options:
+        members: false
+        filters:
+            - a
 """
     assert read_blocks(tmp_path / "a.md", text) == [
         "Beware: of dog",
@@ -277,6 +299,9 @@ Seven.
         "See target.",
         "{% y %}",
         "Seven.",
+        "A picture",
+        "The caption.",
+        "!!! note\n\n    ```\n    ::: x\n    ```",
     ]
 
 
