@@ -81,7 +81,7 @@ def read_asciidoc(data: bytes, where: str) -> DocumentContent:
     title, body = split_front_matter(text)
     reader = _LineReader()
     blocks = list(reader.iter_blocks(body.split("\n")))
-    notes = ()
+    notes: tuple[str, ...] = ()
     if reader.unclosed_line:
         line = reader.unclosed_line + text.count("\n") - body.count("\n")
         notes = (f"the block that begins in line {line:,} is never closed",)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Directive, Parser, directives, states
-from docutils.parsers.rst.languages import get_language
 from docutils.utils import new_document
 
 from kg.base.errors import DocumentError
@@ -120,7 +118,7 @@ def read_restructured_text(data: bytes, where: str) -> DocumentContent:
             where=where,
             hint="Check it with `rst2html`, or convert it to Markdown.",
         ) from error
-    notes = ()
+    notes: tuple[str, ...] = ()
     if collector.refused:
         notes = (f"parts with damaged markup, read as they are written: {collector.refused:,}",)
     return DocumentContent(blocks, notes=notes)
@@ -141,13 +139,6 @@ class _MoreOptions(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         return lambda text: text
-
-
-@cache
-def _make_tolerant(name: str) -> type[Directive]:
-    """Returns a directive of docutils that accepts unknown options."""
-    kind, _ = directives.directive(name, get_language("en"), new_document(""))
-    return type(kind.__name__, (kind,), {"option_spec": _MoreOptions(kind.option_spec or {})})
 
 
 class _DroppedDirective(Directive):
@@ -219,7 +210,10 @@ class _TolerantState:
         """Runs the few directives that are safe, and replaces all others."""
         name = match[1].lower()
         if name in _RUN_DIRECTIVES:
-            return self.run_directive(_make_tolerant(name), match, match[1], option_presets)
+            known: Any = directives.directive(name, self.memo.language, self.memo.document)[0]
+            options = {"option_spec": _MoreOptions(known.option_spec or {})}
+            tolerant = type(known.__name__, (known,), options)
+            return self.run_directive(tolerant, match, match[1], option_presets)
         kind: type[_DroppedDirective] = _TextDirective
         if name in _DROPPED_DIRECTIVES:
             kind = _DroppedDirective

@@ -147,14 +147,14 @@ def read_sources(
     for file, source, new_chunks in chunk_files:
         taken_id = next((chunk.id for chunk in new_chunks if chunk.id in origin_of_id), None)
         if taken_id is not None:
-            error = DuplicateIdError(
+            conflict = DuplicateIdError(
                 f"two chunks have the id {taken_id!r}; the other is in {origin_of_id[taken_id]}",
                 where=str(file.path),
                 hint="Give each document once, or rename one.",
             )
             if file.root is None:
-                raise error
-            skipped.append(error.format_line())
+                raise conflict
+            skipped.append(conflict.format_line())
             sources.remove(source)
             continue
         origin_of_id |= dict.fromkeys((chunk.id for chunk in new_chunks), str(file.path))

@@ -1,10 +1,12 @@
-"""Tests that readers lose no text of documentation trees, and read no furniture of pages as text."""
+"""Tests that readers lose no text of documentation trees, and read no navigation as text."""
 
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
+import docx
 from kg.text.documents import Heading, read_document
 
 
@@ -454,10 +456,72 @@ def test_declared_encodings_are_read_as_browsers_do(tmp_path: Path) -> None:
     for encoding in ("iso-8859-1", "latin1", "us-ascii", "windows-1252"):
         page = f'<meta charset="{encoding}"><p>'.encode() + b"\x93it\x92s\x94\x81 \x96 \xe9"
         assert read_blocks(tmp_path / "a.html", page) == ["“it’s” – é"], encoding
-    page = '<meta charset="gb2312"><p>'.encode() + "镕".encode("gbk")
+    page = b'<meta charset="gb2312"><p>' + "镕".encode("gbk")
     assert read_blocks(tmp_path / "b.html", page) == ["镕"]
-    page = '<meta charset="shift_jis"><p>'.encode() + "①".encode("cp932")
+    page = b'<meta charset="shift_jis"><p>' + "①".encode("cp932")
     assert read_blocks(tmp_path / "c.html", page) == ["①"]
     # A byte order mark overrides the declaration.
     page = b"\xef\xbb\xbf" + '<meta charset="iso-8859-1"><p>Ý'.encode()
     assert read_blocks(tmp_path / "d.html", page) == ["Ý"]
+
+
+# -- Word
+
+
+def test_text_of_fields_controls_insertions_and_boxes_is_read(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_paragraph("PLACE")
+    document.save(str(tmp_path / "plain.docx"))
+    run = "<w:r><w:t>{}</w:t></w:r>"
+    paragraph = "<w:p>{}</w:p>"
+
+    def control(content: str) -> str:
+        return (
+            '<w:sdt><w:sdtPr><w:alias w:val="Name"/></w:sdtPr>'
+            f"<w:sdtContent>{content}</w:sdtContent></w:sdt>"
+        )
+
+    box = "<w:txbxContent>" + paragraph.format(run.format("In a box.")) + "</w:txbxContent>"
+    changes = (
+        run.format("Kept ")
+        + f"<w:ins w:id='1' w:author='a'>{run.format('inserted ')}</w:ins>"
+        + "<w:del w:id='2' w:author='a'><w:r><w:delText>deleted</w:delText></w:r></w:del>"
+        + f"<w:moveFrom w:id='3' w:author='a'>{run.format('moved away')}</w:moveFrom>"
+        + f"<w:moveTo w:id='4' w:author='a'>{run.format('moved here ')}</w:moveTo>"
+        + f"<w:fldSimple w:instr='DATE'>{run.format('field ')}</w:fldSimple>"
+        + control(f"<w:smartTag>{run.format('control.')}</w:smartTag>")
+        + "<w:r><mc:AlternateContent><mc:Choice Requires='wps'>"
+        + f"{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    cells = "".join(
+        f"<w:tc>{control(paragraph.format(run.format(text)))}</w:tc>" for text in ("a", "b")
+    )
+    contents = '<w:p><w:pPr><w:pStyle w:val="TOC1"/></w:pPr>' + run.format("Part 1") + "</w:p>"
+    table = "<w:tbl><w:tblPr/><w:tblGrid><w:gridCol/><w:gridCol/></w:tblGrid>"
+    body = (
+        control(contents + paragraph.format(run.format("Cover.")))
+        + paragraph.format(changes)
+        + table
+        + control(f"<w:tr>{cells}</w:tr>")
+        + "</w:tbl>"
+    )
+    style = '<w:style w:type="paragraph" w:styleId="TOC1"><w:name w:val="toc 1"/></w:style>'
+    with (
+        zipfile.ZipFile(tmp_path / "plain.docx") as source,
+        zipfile.ZipFile(tmp_path / "a.docx", "w") as target,
+    ):
+        for part in source.infolist():
+            content = source.read(part).decode("utf-8", "surrogateescape")
+            if part.filename == "word/document.xml":
+                start, end = content.index("<w:p>"), content.index("</w:p>") + len("</w:p>")
+                assert "PLACE" in content[start:end]
+                content = content[:start] + body + content[end:]
+            if part.filename == "word/styles.xml":
+                content = content.replace("</w:styles>", style + "</w:styles>")
+            target.writestr(part, content.encode("utf-8", "surrogateescape"))
+    assert read_blocks(tmp_path / "a.docx", (tmp_path / "a.docx").read_bytes()) == [
+        "Cover.",
+        "Kept inserted moved here field control.",
+        "In a box.",
+        "a | b",
+    ]
