@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import docx
+
 from kg.text.documents import Heading, read_document
 
 
