@@ -38,7 +38,7 @@ longer one keeps its markup."""
 _FENCE = re.compile(
     r"((?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])[ \t])*)(`{3,}(?!.*`)|~{3,})[ \t]*(?:\{([\w:.+-]+)\}(.*))?"
 )
-_DROPPED_FENCES = frozenset({"toctree", "include", "literalinclude", "raw", "eval-rst", "index"})
+_DROPPED_FENCES = frozenset({"toctree", "include", "literalinclude", "raw", "index"})
 # Directives of MyST whose content is Markdown.
 _TEXT_FENCES = frozenset(
     list_words(
@@ -294,6 +294,8 @@ class _TokenConverter:
                         blocks += make_heading(level, text)
                     else:
                         blocks += self._add_text(self._strip_markup(token.content))
+                case "fence" if token.info.strip() == "{eval-rst}":
+                    blocks += self._add_text(self._read_restructured_text(token.content))
                 case "fence" | "code_block":
                     blocks += self._add_text(token.content)
                 case "html_block":
@@ -301,6 +303,14 @@ class _TokenConverter:
                 case _:
                     pass
         return blocks
+
+    def _read_restructured_text(self, text: str) -> str:
+        # Imported here, because docutils takes long to import.
+        from kg.text.documents.restructured_text import read_restructured_text
+
+        return "\n\n".join(
+            b.text for b in read_restructured_text(text.encode(), self._where).blocks
+        )
 
     def _begin_item(self) -> None:
         number = self._lists[-1]

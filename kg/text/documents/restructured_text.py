@@ -68,6 +68,7 @@ _NUMBER_ROLES = {"rfc": "RFC ", "pep": "PEP ", "cve": "CVE-", "cwe": "CWE-"}
 """Roles whose text is a number, and what is read before it."""
 _ROLE_TITLE = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
+_PATH = re.compile(r"[^\s()/]*/[^\s()]*\.\w{1,8}\Z")
 _DIRECTIVE_MARK = re.compile(r"\.\. [\w:.+-]+::[ \t]*")
 _ERROR_LEVEL = 3
 """From this level on, messages of docutils hold text that is nowhere else in the tree."""
@@ -165,7 +166,9 @@ class _TextDirective(_DroppedDirective):
     """A directive whose argument and content are read as text."""
 
     def run(self) -> list[Node]:
-        return self._parse_text(" ".join(self.arguments))
+        title = " ".join(self.arguments)
+        # The path of a file is no text; that of a resource is (`http:get`).
+        return self._parse_text("" if ":" not in self.name and _PATH.match(title) else title)
 
     def _parse_text(self, title: str) -> list[Node]:
         container = nodes.container()

@@ -72,6 +72,10 @@ def test_arguments_of_directives_are_read_only_if_they_are_text(tmp_path: Path) 
 
    For the web.
 
+.. jsonschema:: ../schema/v1.yaml
+
+.. http:get:: /users/all.json
+
 .. versionadded:: 3.2 The :class:`Foo` was *added*.
 
 .. function:: call(*args, **kwargs)
@@ -88,6 +92,7 @@ See |logo|, :rfc:`2822`, :rfc:`9110#section-2`, :pep:`8`, :cve:`2022-1` and :pep
         "A picture",
         "The caption.",
         "For the web.",
+        "/users/all.json",
         "3.2 The Foo was added.",
         "call(*args, **kwargs)",
         "A title",
@@ -277,6 +282,14 @@ The *caption*.
     ```
 ```
 
+```{eval-rst}
+.. note::
+
+   From *reST*.
+
+.. autoclass:: x
+```
+
 ::: pkg.module
     options:
         members: false
@@ -305,6 +318,7 @@ The *caption*.
         "A picture",
         "The caption.",
         "!!! note\n\n    ```\n    ::: x\n    ```",
+        "From reST.",
     ]
 
 
