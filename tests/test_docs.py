@@ -269,4 +269,8 @@ def test_links_to_headings_resolve() -> None:
             other = (page.parent / path).resolve() if path else page
             if "://" not in target and anchor not in list_anchors(other):
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
+        broken += [
+            f"{page.name}: {link}"
+            for link in re.findall(r"\[[^\]]*\]\(\)", page.read_text("utf-8"))
+        ]
     assert not broken

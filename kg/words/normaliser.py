@@ -43,6 +43,12 @@ _TOKEN = re.compile(_WORD.format(letter=_LETTER, mark=_LETTER))
 _THOUSANDS = re.compile(r",(?=\d{3}(?:\D|$))")
 _PLURAL_OF_ACRONYM = re.compile(r"(?<=[A-Z]S)s\b")
 
+# Scripts without spaces between words: Thai and Lao, Burmese, Khmer, kana, ideographs.
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)"
+)
+
 _ORDINAL_DIGITS = {
     "one": "1", "first": "1", "two": "2", "second": "2", "three": "3", "third": "3",
     "four": "4", "fourth": "4", "five": "5", "fifth": "5", "six": "6", "sixth": "6",
@@ -135,13 +141,34 @@ def stem_word(word: str) -> str:
 def extract_content_words(text: str) -> list[str]:
     """Returns the stemmed words other than function words, in order, with repetitions.
 
-    Single letters are dropped too; single ideographs (above U+2E80) are whole words.
+    Single letters are dropped too; single ideographs (above U+2E80) are whole words. Text in
+    scripts without spaces between words gives its pairs of neighbouring characters, as in Lucene's
+    CJKAnalyzer.
     """
     return [
         stem_word(word)
-        for word in split_words(text)
+        for token in split_words(text)
+        for word in _split_unspaced_runs(token)
         if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit() or ord(word) > 0x2E80)
     ]
+
+
+def find_unspaced_runs(text: str) -> list[str]:
+    """Returns the runs of characters of scripts without spaces between words, such as Chinese."""
+    return [] if text.isascii() else _UNSPACED.findall(text)
+
+
+def _split_unspaced_runs(word: str) -> list[str]:
+    """Splits a word into overlapping pairs of such characters, and what is in other scripts."""
+    if not find_unspaced_runs(word):
+        return [word]
+    pieces = []
+    for number, piece in enumerate(_UNSPACED.split(word)):
+        if number % 2:  # what the pattern captures
+            pieces += [piece[start : start + 2] for start in range(max(1, len(piece) - 1))]
+        elif piece:
+            pieces.append(piece)
+    return pieces
 
 
 def normalise_phrase(phrase: str) -> str:

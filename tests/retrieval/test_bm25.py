@@ -82,6 +82,24 @@ def test_query_without_words_of_the_corpus_finds_nothing(query: str) -> None:
     assert BM25(CORPUS).search(query, 3) == []
 
 
+def test_scripts_without_spaces_between_words_are_searched() -> None:
+    corpus = [
+        Passage("zh", "数据库系统使用预写日志,以便恢复。"),
+        Passage("ja", "インストールする前に、設定ファイルを編集します。"),
+        Passage("th", "ระบบฐานข้อมูลใช้บันทึกล่วงหน้า"),
+        Passage("mixed", "SQL查询语言 and others"),
+    ]
+    retriever = BM25(corpus)
+    for query, expected in (
+        ("什么是预写日志", "zh"),
+        ("設定ファイル", "ja"),
+        ("ฐานข้อมูล", "th"),
+        ("sql", "mixed"),
+        ("查询 语言", "mixed"),
+    ):
+        assert retriever.search(query, 1)[0][0] == expected
+
+
 def test_small_and_empty_corpora() -> None:
     assert BM25([]).search("Rhine", 3) == []
     assert BM25([Passage("a", ""), Passage("b", "?!")]).search("Rhine", 3) == []

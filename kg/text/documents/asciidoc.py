@@ -12,16 +12,24 @@ from collections.abc import Iterator
 from kg.text.documents.document import (
     Block,
     DocumentContent,
+    add_title,
     collapse_spaces,
     decode_text,
     make_heading,
     make_paragraph,
+    split_front_matter,
 )
 
 MAX_INLINE_LENGTH = 20_000
 """Maximum length of a line in which inline markup is removed, in characters."""
 
 _HEADING = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*$")
+_UNDERLINE = re.compile(r"(?:={3,}|-{3,}|~{3,}|\^{3,}|\+{3,})$")
+_UNDERLINE_LEVELS = {sign: level for level, sign in enumerate("=-~^+", 1)}
+# A line that may be a title: it has a word, and is no comment, block title, list item, ….
+_TITLE = re.compile(r"(?!//|\.\S|\[.*\]$|[|:!]|```|[*.-]{1,5}[ \t])(?=.*\w)\S")
+MAX_TITLE_DIFFERENCE = 2
+"""Maximum difference in length between a title and its underline, as in AsciiDoc.py."""
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|={4,}|\*{4,}|_{4,}|/{4,}|--|```.*)[ \t]*$")
 _TABLE_DELIMITER = re.compile(r"[|,:!]={3,}[ \t]*$")
 _LITERAL_DELIMITERS = ("-", ".", "+", "`")
@@ -34,6 +42,8 @@ _BLOCK_TITLE = re.compile(r"\.(?=[^\s.])(.*)$")
 _LIST_ITEM = re.compile(r"\s*(?:([*.-]{1,5}|\d+\.|<\d+>|<\.>)[ \t]+)(?=\S)")
 _CELL = re.compile(r"(?:\d*(?:\.\d+)?[+*]?[<^>.]*[adehlmsv]?)?(?<!\\)\|")
 _INLINE_RULES = (
+    # Names of manual pages, such as linkgit:git-add[1].
+    (re.compile(r"(?<!\w)[a-z]{1,20}:([\w.+-]+)\[(\d\w{0,3})\]"), r"\1(\2)"),
     (re.compile(r"<<[^<>,]*,\s*([^<>]*)>>"), r"\1"),
     (re.compile(r"<<#?([^<>]*)>>"), r"\1"),
     (
@@ -62,16 +72,31 @@ _ATTRIBUTE_REFERENCE = re.compile(r"\{([\w-]+)\}")
 def read_asciidoc(data: bytes, where: str) -> DocumentContent:
     """Reads an AsciiDoc file as text without markup.
 
+    A note says where a listing, comment or table begins that is never closed.
+
     Raises:
         DocumentError: the file cannot be decoded.
     """
-    return DocumentContent(list(_LineReader().iter_blocks(decode_text(data, where).split("\n"))))
+    text = decode_text(data, where)
+    title, body = split_front_matter(text)
+    reader = _LineReader()
+    blocks = list(reader.iter_blocks(body.split("\n")))
+    notes: tuple[str, ...] = ()
+    if reader.unclosed_line:
+        line = reader.unclosed_line + text.count("\n") - body.count("\n")
+        notes = (f"the block that begins in line {line:,} is never closed",)
+    return DocumentContent(add_title(title, blocks), notes=notes)
 
 
 class _LineReader:
-    """Reads the lines of one document."""
+    """Reads the lines of one document.
+
+    Attributes:
+        unclosed_line: number of the line that begins a block which is never closed; 0 if none.
+    """
 
     def __init__(self) -> None:
+        self.unclosed_line = 0
         self._attributes: dict[str, str] = {}
         self._paragraph: list[str] = []
         self._is_list = False
@@ -80,7 +105,12 @@ class _LineReader:
         delimiter = ""  # of the enclosing listing, comment or table
         verbatim: list[str] = []
         is_header = False  # between the document's title and the first empty line
-        for line in map(str.rstrip, lines):
+        opening_line = 0  # number of the line with that delimiter
+        underline = 0  # number of the line under a title
+        lines = [line.rstrip() for line in lines]
+        for number, line in enumerate(lines, 1):
+            if number == underline:
+                continue
             if delimiter:
                 if line == delimiter:
                     if delimiter[0] in "|,:!":
@@ -90,6 +120,12 @@ class _LineReader:
                     delimiter, verbatim = "", []
                 else:
                     verbatim.append(line)
+                continue
+            if self._is_underlined_title(lines, number):
+                yield from self._end_paragraph()
+                level = _UNDERLINE_LEVELS[lines[number][0]]
+                yield from make_heading(level, self._strip_markup(line))
+                underline, is_header = number + 1, level == 1
                 continue
             heading = _HEADING.match(line)
             attribute = _ATTRIBUTE.match(line)
@@ -103,6 +139,7 @@ class _LineReader:
                     not fence or line[0] == "/" or (line[0] in _LITERAL_DELIMITERS and line != "--")
                 ):
                     delimiter = "```" if line.startswith("```") else line
+                    opening_line = number
             elif not line:
                 is_header = False
                 if not self._is_list:
@@ -120,6 +157,20 @@ class _LineReader:
             "\n".join(verbatim) if delimiter[:1] != "/" else "", is_code=delimiter[:1] not in "|,:!"
         )
         yield from self._end_paragraph()
+        self.unclosed_line = opening_line if delimiter else 0
+
+    def _is_underlined_title(self, lines: list[str], number: int) -> bool:
+        """Whether a line (numbered from 1) begins a block and is underlined by the next line."""
+        line = lines[number - 1]
+        next_line = lines[number] if number < len(lines) else ""
+        previous_line = lines[number - 2] if number > 1 else ""
+        return bool(
+            (not self._paragraph or not previous_line or _BLOCK_ATTRIBUTES.match(previous_line))
+            and _UNDERLINE.match(next_line)
+            and abs(len(line) - len(next_line)) <= MAX_TITLE_DIFFERENCE
+            and _TITLE.match(line)
+            and not _DROPPED_MACRO.match(line)
+        )
 
     def _add_line(self, line: str) -> Iterator[Block]:
         item = _LIST_ITEM.match(line)

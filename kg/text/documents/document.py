@@ -15,6 +15,22 @@ from kg.words.normaliser import repair_text
 MAX_HEADING_LENGTH = 300
 """Maximum number of characters in a heading; a longer one is treated as a paragraph."""
 
+# YAML between "---" and "---" or "...", TOML between "+++", at most 200 lines.
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(?P<yaml>(?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+    r"|\+\+\+[ \t]*\n(?P<toml>(?:.*\n){0,200}?)\+\+\+[ \t]*(?:\n|\Z)"
+)
+_KEY = r"(?:\"[^\"]*\"|'[^']*'|[\w.$@/-]+)[ \t]*"
+# What a line of them begins with, in the outermost mapping.
+_FRONT_LINE = {
+    "yaml": re.compile(rf"{_KEY}:(?:[ \t]|$)|[ \t#\]}}]|-(?:[ \t]|$)|$"),
+    "toml": re.compile(rf"{_KEY}=|[ \t#\[\]}}]|[\"']{{3}}|$"),
+}
+_FRONT_TITLE = re.compile(
+    r"^title[ \t]*[:=][ \t]*(?:[>|][+-]?[ \t]*\n[ \t]+)?(\S.*?)[ \t]*$", re.MULTILINE
+)
+# For browsers these are control characters, which readers remove; Python refuses them.
+_UNDEFINED_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 _SPACES = re.compile(r"[ \t]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
@@ -121,6 +137,32 @@ def make_paragraph(text: str, page: int | None = None, *, is_code: bool = False)
     return [Paragraph(text, page, is_code)] if text.strip() else []
 
 
+def split_front_matter(text: str) -> tuple[str, str]:
+    """Returns the title in a page's front matter (YAML or TOML; may be empty), and the page's text.
+
+    Text between two rules is no front matter: every line must be one of YAML or TOML, and the first
+    one that is no comment must have a key.
+    """
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return "", text
+    kind = "toml" if match["toml"] is not None else "yaml"
+    content = match[kind]
+    lines = [line for line in content.split("\n") if line.strip() and not line.startswith("#")]
+    is_text = lines[0][0] in " \t-]}" if lines else bool(content.strip())
+    if is_text or content.startswith("\n") or not all(map(_FRONT_LINE[kind].match, lines)):
+        return "", text
+    title = _FRONT_TITLE.search(content)
+    return title[1].strip("\"'") if title else "", text[match.end() :]
+
+
+def add_title(title: str, blocks: list[Block]) -> list[Block]:
+    """Returns the blocks with a title as the first heading, unless a heading is of level 1."""
+    if any(isinstance(block, Heading) and block.level == 1 for block in blocks):
+        return blocks
+    return [*make_heading(1, title), *blocks]
+
+
 def collapse_spaces(text: str) -> str:
     """Replaces each run of spaces and tabs by one space; keeps line breaks."""
     return _SPACES.sub(" ", text).strip()
@@ -144,6 +186,8 @@ def decode_text(data: bytes, where: str, encoding: str = "") -> str:
         encoding = "utf-16"
     elif data.startswith(b"\xef\xbb\xbf") or not encoding:
         encoding = "utf-8-sig"
+    elif encoding == "cp1252":
+        data = data.translate(None, _UNDEFINED_CP1252)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:

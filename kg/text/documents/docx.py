@@ -21,13 +21,31 @@ MAX_PARTS = 10_000
 MAX_DEPTH = 20
 """Maximum nesting of tables; deeper ones are left out."""
 
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# Elements around text that python-docx passes over: insertions, text that was moved here, fields,
+# content controls and what applications recognised in the text.
+_WRAPPERS = tuple(
+    _WORD + name
+    for name in ("ins", "moveTo", "fldSimple", "smartTag", "customXml", "sdtContent", "sdt")
+)
+# Text that was deleted or moved away, and the properties of wrappers.
+_DROPPED = (
+    *(
+        _WORD + name
+        for name in ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr")
+    ),
+    _FALLBACK,
+)
+_CONTENTS_STYLE = re.compile(r"toc \d", re.IGNORECASE)
 _HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
 
 
 def read_docx(data: bytes, where: str) -> DocumentContent:
-    """Reads a Word document: headings by their styles, paragraphs, lists, and tables.
+    """Reads a Word document: headings by their styles, paragraphs, lists, tables and text boxes.
 
-    Headers, footers, comments and deleted text are left out.
+    Headers, footers, notes, comments, deleted text and tables of contents are left out. Inserted
+    text, fields and content controls (forms, cover pages) are read.
 
     Raises:
         MissingExtraError: python-docx is not installed.
@@ -44,6 +62,7 @@ def read_docx(data: bytes, where: str) -> DocumentContent:
         ) from error
     try:
         document = docx.Document(io.BytesIO(data))
+        _unwrap_text(document.element.body)
         return DocumentContent(list(_iter_blocks(document.iter_inner_content())))
     except Exception as error:  # lxml and python-docx raise many kinds for damaged files
         raise _make_damage_error(f"{type(error).__name__}: {error}", where) from error
@@ -83,6 +102,22 @@ def _make_damage_error(problem: str, where: str) -> DocumentError:
     )
 
 
+def _unwrap_text(body: Any) -> None:
+    """Puts all text where python-docx looks for it: in runs of paragraphs, rows and cells."""
+    for element in list(body.iter(*_DROPPED)):
+        element.getparent().remove(element)
+    for element in list(body.iter(*_WRAPPERS)):
+        for child in list(element):
+            element.addprevious(child)
+        element.getparent().remove(element)
+    for box in list(body.iter(_WORD + "txbxContent")):
+        anchor = next(box.iterancestors(_WORD + "p"), None)
+        if anchor is not None:
+            # The paragraphs of a text box follow the one that it belongs to.
+            for child in reversed(list(box)):
+                anchor.addnext(child)
+
+
 def _iter_blocks(content: Any) -> Iterator[Block]:
     items: list[str] = []
     for block in content:
@@ -94,6 +129,8 @@ def _iter_blocks(content: Any) -> Iterator[Block]:
         style = str(getattr(block.style, "name", "") or "")
         heading = _HEADING_STYLE.match(style)
         text = block.text
+        if _CONTENTS_STYLE.match(style):
+            continue
         if style.startswith("List") and text.strip():
             items.append(f"- {text.strip()}")
             continue

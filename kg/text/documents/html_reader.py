@@ -13,11 +13,13 @@ from kg.text.documents.document import (
     Block,
     CodeLine,
     DocumentContent,
+    add_title,
     collapse_spaces,
     decode_text,
     make_heading,
     make_paragraph,
     make_paragraphs,
+    split_front_matter,
 )
 
 if TYPE_CHECKING:
@@ -33,13 +35,15 @@ MAX_INDENT = 20
 _SKIPPED_TAGS = frozenset(
     list_words("script style template noscript title nav svg iframe object select button datalist")
 )
-_BLOCK_TAGS = frozenset(
+BLOCK_TAGS = frozenset(
     list_words(
         "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
         "figcaption figure footer form header hr html legend li main ol p pre section summary "
         "table tbody tfoot thead tr ul"
     )
 )
+_SKIPPED_ROLES = frozenset(list_words("navigation search banner contentinfo"))
+"""Values of the attribute ``role`` of elements that are around the text of a page."""
 _LIST_TAGS = frozenset(list_words("ul ol dl table"))
 _HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 _ENCODING = re.compile(
@@ -48,7 +52,16 @@ _ENCODING = re.compile(
 )
 """Accepted encodings, by Python's codec names. Python has other codecs that do not decode text
 (such as hex) or interpret escapes."""
+# How browsers read encodings that are declared by these names (WHATWG, Encoding Standard, 4.2).
+_ENCODING_OF_BROWSERS = {
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
+    "tis-620": "cp874", "shift_jis": "cp932", "euc_kr": "cp949", "gb2312": "gb18030",
+    "gbk": "gb18030", "big5": "big5hkscs",
+}  # fmt: skip
+_COMMENT_OR_SCRIPT = re.compile(r"<!--|<(script|style)(?=[\s/>])", re.IGNORECASE)
+_COMMENT_END = re.compile(r"-->|(?<!<!)--!>")
 _SPACE = re.compile(r"\s+")
+_WORD_CHARACTER = re.compile(r"\w")
 _TAG_START = re.compile(r"<[A-Za-z/!?]")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?=[-_]|$)")
 
@@ -56,16 +69,19 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?=[-_]|$)")
 def read_html(data: bytes, where: str) -> DocumentContent:
     """Reads an HTML page: headings, paragraphs, and lists and tables with one item or row per line.
 
-    Scripts, styles, navigation, form controls and elements with the attribute ``hidden`` are left
-    out. Nothing is fetched or executed.
+    Scripts, styles, navigation, form controls, permalinks, and elements with the attributes
+    ``hidden`` or ``aria-hidden`` are left out. Nothing is fetched or executed.
 
     Raises:
         DocumentError: the page cannot be decoded or parsed, or has more than ``MAX_TAGS`` tags.
     """
-    soup = _parse_html(decode_text(data, where, _find_declared_encoding(data, where)), where)
+    text = decode_text(data, where, _find_declared_encoding(data, where))
+    title, text = split_front_matter(text)
+    soup = _parse_html(text, where)
     root = soup.find("html")
     language = _LANGUAGE.match(str(root.get("lang", ""))) if root is not None else None
-    return DocumentContent(list(_iter_blocks(soup)), language[0].lower() if language else "")
+    blocks = add_title(title, list(_iter_blocks(soup)))
+    return DocumentContent(blocks, language[0].lower() if language else "")
 
 
 def _find_declared_encoding(data: bytes, where: str) -> str:
@@ -91,7 +107,7 @@ def _find_declared_encoding(data: bytes, where: str) -> str:
         )
     # The declaration was found in ASCII bytes, so the page cannot be UTF-16 or UTF-32: the HTML
     # standard then requires UTF-8, the default.
-    return "" if name.startswith(("utf-16", "utf-32")) else name
+    return "" if name.startswith(("utf-16", "utf-32")) else _ENCODING_OF_BROWSERS.get(name, name)
 
 
 def extract_html_text(markup: str, where: str) -> str:
@@ -125,17 +141,21 @@ def _parse_html(text: str, where: str) -> BeautifulSoup:
 
 
 def _strip_comments(text: str) -> str:
-    """Removes comments; an unclosed one extends to the end of the text.
+    """Removes comments; an unclosed one extends to the end of the text. Scripts have none.
 
     The parser would search for the end of every unclosed comment, which takes quadratic time.
     """
     pieces, position = [], 0
-    while (start := text.find("<!--", position)) >= 0:
-        pieces.append(text[position:start])
-        end = text.find("-->", start + 2)  # "<!-->" is a whole comment
-        if end < 0:
-            return "".join(pieces)
-        position = end + 3
+    while match := _COMMENT_OR_SCRIPT.search(text, position):
+        if match[1]:
+            end = re.compile(f"</{match[1]}", re.IGNORECASE).search(text, match.end())
+            next_position = end.end() if end else len(text)
+            pieces.append(text[position:next_position])
+        else:
+            pieces.append(text[position : match.start()])
+            end = _COMMENT_END.search(text, match.start() + 2)  # "<!-->" is a whole comment
+            next_position = end.end() if end else len(text)
+        position = next_position
     return "".join([*pieces, text[position:]])
 
 
@@ -175,7 +195,7 @@ def _iter_blocks(soup: BeautifulSoup) -> Iterator[Block]:
             pieces.append(str(node.get("alt") or "") if is_start else "")
         elif name in ("td", "th"):
             pieces.append(" | " if is_start and any(piece.strip() for piece in pieces) else "")
-        elif name in _HEADING_LEVELS or name in _BLOCK_TAGS:
+        elif name in _HEADING_LEVELS or name in BLOCK_TAGS:
             text, is_code = take_text(), pre_depth > 0
             if heading_level and text:
                 # A block inside a heading also ends it: the heading may never be closed.
@@ -221,8 +241,29 @@ def _walk_elements(soup: BeautifulSoup) -> Iterator[tuple[Tag | str, bool]]:
             if stack:
                 yield parent, False
         elif isinstance(child, Tag):
-            if child.name not in _SKIPPED_TAGS and not child.has_attr("hidden"):
+            if not _is_skipped(child):
                 yield child, True
                 stack.append((child, iter(child.contents)))
         elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
             yield str(child), True
+
+
+def _is_skipped(tag: Tag) -> bool:
+    """Whether an element is no part of the page's text."""
+    return (
+        tag.name in _SKIPPED_TAGS
+        or tag.has_attr("hidden")
+        or tag.get("aria-hidden") == "true"
+        or tag.get("role") in _SKIPPED_ROLES
+        or (tag.name == "a" and _is_permalink(tag))
+    )
+
+
+def _is_permalink(link: Tag) -> bool:
+    """Whether a link is only a sign beside the heading that it leads to, such as ¶ or #."""
+    if "headerlink" in (link.get("class") or ()):
+        return True
+    # Only texts directly in the link, so that links inside links take linear time.
+    return str(link.get("href", "")).startswith("#") and not any(
+        not isinstance(child, str) or _WORD_CHARACTER.search(child) for child in link.contents
+    )

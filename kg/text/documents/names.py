@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path, PurePath
@@ -57,9 +58,10 @@ def assign_document_names(files: Sequence[SourceFile]) -> list[str]:
     Raises:
         DuplicateIdError: a file is given twice, or no rule tells two files apart.
     """
-    seen: dict[Path, Path] = {}
+    seen: dict[str, Path] = {}
     for file in files:
-        other = seen.setdefault(file.path.resolve(), file.path)
+        # Path.resolve raises an error for a link to itself.
+        other = seen.setdefault(os.path.realpath(file.path), file.path)
         if other is not file.path:
             raise DuplicateIdError(
                 f"the document is given twice, also as {other}",

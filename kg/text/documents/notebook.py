@@ -8,7 +8,7 @@ import msgspec
 
 from kg.base.errors import DocumentError
 from kg.text.documents.document import Block, DocumentContent, decode_text, make_paragraph
-from kg.text.documents.markdown import read_markdown
+from kg.text.documents.markdown import convert_markdown, parse_page
 
 
 class _Cell(msgspec.Struct):
@@ -45,13 +45,14 @@ def read_notebook(data: bytes, where: str) -> DocumentContent:
         ) from error
     cells = [*notebook.cells, *(cell for sheet in notebook.worksheets for cell in sheet.cells)]
     blocks: list[Block] = []
-    for cell in cells:
+    for number, cell in enumerate(cells):
         source = cell.source or cell.input
         text = source if isinstance(source, str) else "".join(source)
         # JSON may contain lone surrogates, which cannot be encoded.
         text = text.encode("utf-8", "replace").decode()
         if cell.cell_type in ("markdown", "heading"):
-            blocks += read_markdown(text.encode(), where).blocks
+            # A rule at the start of a later cell does not begin front matter.
+            blocks += convert_markdown(text, where) if number else parse_page(text, where)
         elif cell.cell_type == "code":
             blocks += make_paragraph(text, is_code=True)
     return DocumentContent(blocks)

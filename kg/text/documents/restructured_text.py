@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from docutils.frontend import get_default_settings
-from docutils.parsers.rst import Directive, Parser, states
+from docutils.parsers.rst import Directive, Parser, directives, states
 from docutils.utils import new_document
 
 from kg.base.errors import DocumentError
@@ -47,28 +47,40 @@ _RUN_DIRECTIVES = frozenset(
 """Directives of docutils that run; they read no files with ``file_insertion_enabled`` off."""
 _DROPPED_DIRECTIVES = frozenset(
     list_words(
-        """toctree index raw include literalinclude highlight currentmodule py:currentmodule module
-        py:module meta contents sectnum section-numbering tabularcolumns graphviz digraph graph
-        plot mermaid uml inheritance-diagram autosummary default-domain default-role role title
-        testsetup testcleanup sectionauthor codeauthor image target-notes date class math"""
+        """toctree index raw include literalinclude highlight highlightlang currentmodule
+        py:currentmodule program meta contents sectnum section-numbering tabularcolumns graphviz
+        digraph graph plot mermaid uml inheritance-diagram autosummary default-domain default-role
+        role title testsetup testcleanup sectionauthor codeauthor target-notes date math
+        bibliography nbgallery nblinkgallery minigallery youtube video"""
     )
 )
 """Directives whose content is no text for readers, and those that would read files."""
+_CONTENT_DIRECTIVES = frozenset(
+    list_words("only ifconfig module py:module rst-class cssclass image figure thumbnail")
+)
+"""Directives whose argument is no text for readers: a condition, a class of styles, a file."""
 _CODE_DIRECTIVES = frozenset(
     list_words(
         """code code-block sourcecode parsed-literal doctest testcode testoutput prompt console
         ipython jupyter-execute productionlist"""
     )
 )
+_NUMBER_ROLES = {"rfc": "RFC ", "pep": "PEP ", "cve": "CVE-", "cwe": "CWE-"}
+"""Roles whose text is a number, and what is read before it."""
 _ROLE_TITLE = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
+_PATH = re.compile(r"[^\s()/]*/[^\s()]*\.\w{1,8}\Z")
+_DIRECTIVE_MARK = re.compile(r"\.\. [\w:.+-]+::[ \t]*")
+_ERROR_LEVEL = 3
+"""From this level on, messages of docutils hold text that is nowhere else in the tree."""
 
 
 def read_restructured_text(data: bytes, where: str) -> DocumentContent:
     """Reads a reStructuredText file as text without markup.
 
     The content of unknown directives is read as text, and so are their arguments. Roles become
-    their text or title. Nothing that a file refers to is read.
+    their text or title. What docutils refuses, such as a malformed table, is read as it is written,
+    and counted in a note. Nothing that a file refers to is read.
 
     Raises:
         DocumentError: the file cannot be decoded, is larger than the limits, or nested too deeply.
@@ -93,7 +105,8 @@ def read_restructured_text(data: bytes, where: str) -> DocumentContent:
     document = new_document(where, settings)
     try:
         _TolerantParser().parse(text, document)
-        return DocumentContent(list(_BlockCollector(document).iter_blocks(document, 1)))
+        collector = _BlockCollector(document)
+        blocks = list(collector.iter_blocks(document, 1))
     except RecursionError as error:
         raise DocumentError(
             "lists, quotations or directives are nested too deeply",
@@ -107,6 +120,10 @@ def read_restructured_text(data: bytes, where: str) -> DocumentContent:
             where=where,
             hint="Check it with `rst2html`, or convert it to Markdown.",
         ) from error
+    notes: tuple[str, ...] = ()
+    if collector.refused:
+        notes = (f"parts with damaged markup, read as they are written: {collector.refused:,}",)
+    return DocumentContent(blocks, notes=notes)
 
 
 class _AnyOptions(dict[str, Any]):
@@ -116,6 +133,13 @@ class _AnyOptions(dict[str, Any]):
         return True
 
     def __getitem__(self, name: str) -> Any:
+        return lambda text: text
+
+
+class _MoreOptions(dict[str, Any]):
+    """The options of a directive of docutils; those of Sphinx and others are accepted, too."""
+
+    def __missing__(self, name: str) -> Any:
         return lambda text: text
 
 
@@ -143,12 +167,36 @@ class _TextDirective(_DroppedDirective):
     """A directive whose argument and content are read as text."""
 
     def run(self) -> list[Node]:
+        title = " ".join(self.arguments)
+        # The path of a file is no text; that of a resource is (`http:get`).
+        return self._parse_text("" if ":" not in self.name and _PATH.match(title) else title)
+
+    def _parse_text(self, title: str) -> list[Node]:
         container = nodes.container()
-        argument = " ".join(self.arguments)
-        if _LETTER.search(argument):
-            container += nodes.paragraph(argument, argument)
+        if "`" in title:  # text with markup, as after the version in `versionadded`
+            container += nodes.paragraph(title, "", *self.state.inline_text(title, self.lineno)[0])
+        elif _LETTER.search(title):
+            # A signature, whose stars are no markup.
+            container += nodes.paragraph(title, title)
         self.state.nested_parse(self.content, self.content_offset, container)
         return list(container.children)
+
+
+class _ContentDirective(_TextDirective):
+    """A directive whose argument is no text; the alternative text of an image is."""
+
+    def run(self) -> list[Node]:
+        text = str(self.options.get("alt") or "")
+        if isinstance(self.state, states.SubstitutionDef):
+            return [nodes.inline(text, text)]
+        return self._parse_text(text)
+
+
+class _GeneratedDirective(_TextDirective):
+    """A directive whose text is taken from source code; text of its own may follow."""
+
+    def run(self) -> list[Node]:
+        return super().run() if self.content else []
 
 
 class _TolerantState:
@@ -166,10 +214,17 @@ class _TolerantState:
         """Runs the few directives that are safe, and replaces all others."""
         name = match[1].lower()
         if name in _RUN_DIRECTIVES:
-            return super().directive(match, **option_presets)  # type: ignore[misc]
+            known: Any = directives.directive(name, self.memo.language, self.memo.document)[0]
+            options = {"option_spec": _MoreOptions(known.option_spec or {})}
+            tolerant = type(known.__name__, (known,), options)
+            return self.run_directive(tolerant, match, match[1], option_presets)
         kind: type[_DroppedDirective] = _TextDirective
-        if name in _DROPPED_DIRECTIVES or name.startswith("auto"):
+        if name in _DROPPED_DIRECTIVES:
             kind = _DroppedDirective
+        elif name in _CONTENT_DIRECTIVES:
+            kind = _ContentDirective
+        elif name.startswith("auto"):
+            kind = _GeneratedDirective
         elif name in _CODE_DIRECTIVES:
             kind = _CodeDirective
         return self.run_directive(kind, match, match[1], option_presets)
@@ -200,7 +255,7 @@ class _TolerantInliner(states.Inliner):
             return [nodes.Text(text)], []
         return super().parse(text, lineno, memo, parent)
 
-    def interpreted(self, rawsource: str, text: str, _role: str, _lineno: int) -> Any:
+    def interpreted(self, rawsource: str, text: str, role: str, _lineno: int) -> Any:
         """Returns the title of ``title <target>``, the last part of ``~a.b``, else the text."""
         text = text.replace("\0", "")
         title = _ROLE_TITLE.match(text)
@@ -208,6 +263,8 @@ class _TolerantInliner(states.Inliner):
             text = title[1]
         elif text.startswith("~"):
             text = text[1:].rsplit(".", 1)[-1]
+        elif role.lower() in _NUMBER_ROLES:
+            text = _NUMBER_ROLES[role.lower()] + text.replace("#section-", " section ")
         text = text.removeprefix("!")
         return [nodes.inline(rawsource, text)], []
 
@@ -227,9 +284,14 @@ class _TolerantParser(Parser):
 
 
 class _BlockCollector:
-    """Converts the tree of docutils to blocks."""
+    """Converts the tree of docutils to blocks.
+
+    Attributes:
+        refused: number of parts that docutils could not parse.
+    """
 
     def __init__(self, document: nodes.document) -> None:
+        self.refused = 0
         self._substitutions = {
             name: node.astext() for name, node in document.substitution_defs.items()
         }
@@ -264,13 +326,26 @@ class _BlockCollector:
             case nodes.field():
                 lines = [line for child in node.children for line in self._iter_lines(child, "")]
                 yield f"{indent}{lines[0]}: {' '.join(lines[1:])}" if lines else ""
-            case nodes.comment() | nodes.system_message() | nodes.Invisible() | nodes.raw():
+            case nodes.comment() | nodes.Invisible() | nodes.raw():
                 return
+            case nodes.system_message():
+                for line in self._list_refused_lines(node):
+                    yield indent + line
             case nodes.TextElement():
                 yield indent + " ".join(self._get_text(node).split())
             case _:
                 for child in node.children:
                     yield from self._iter_lines(child, indent)
+
+    def _list_refused_lines(self, message: nodes.system_message) -> list[str]:
+        """Returns the source that a message of docutils is about, without lines of signs only."""
+        if message["level"] < _ERROR_LEVEL:
+            return []
+        sources = [node.astext() for node in message if isinstance(node, nodes.literal_block)]
+        text = _DIRECTIVE_MARK.sub("", "\n".join(sources), count=1)
+        lines = [line.strip() for line in text.split("\n") if any(map(str.isalnum, line))]
+        self.refused += bool(lines)
+        return lines
 
     def _get_text(self, node: Node) -> str:
         if isinstance(node, nodes.Text):

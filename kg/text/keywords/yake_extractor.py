@@ -7,11 +7,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kg.base.console import print_warning_once
 from kg.base.log_capture import capture_logs
 from kg.text.chunks import Chunk
 from kg.text.keywords.fragments import FILE_OF_LANGUAGE
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.words.normaliser import FUNCTION_WORDS, normalise_phrase, repair_text, split_words
+from kg.words.normaliser import (
+    FUNCTION_WORDS,
+    find_unspaced_runs,
+    normalise_phrase,
+    repair_text,
+    split_words,
+)
 
 MAX_KEYWORD_WORDS = 3
 """Maximum number of words in a keyword."""
@@ -67,8 +74,16 @@ class Yake:
         """Returns the keywords of each chunk: none if it consists of function words or code.
 
         Blocks of code are left out. The stop words are those of the language in the chunk's
-        metadata, English by default.
+        metadata, English by default. Keywords in scripts without spaces between words are dropped,
+        because the library takes clauses for words there; a warning says how many chunks are
+        written so.
         """
+        unspaced = sum(map(_is_unspaced, chunks))
+        if unspaced:
+            print_warning_once(
+                f"{unspaced:,} chunks are in a script without spaces between words (Chinese, "
+                "Japanese, Thai …), in which YAKE finds no keywords; use --keywords model"
+            )
         rows = []
         for chunk in chunks:
             row = ChunkKeywords(chunk.id, tuple(self._extract_from_chunk(chunk)))
@@ -90,12 +105,22 @@ class Yake:
         for keyword in ranked:
             key = normalise_phrase(keyword)
             # The library joins words with single spaces, so a keyword may not occur verbatim.
-            if key and key not in keyword_by_form and len(keyword) <= MAX_KEYWORD_LENGTH:
+            if key and key not in keyword_by_form and _is_usable(keyword):
                 if keyword.casefold() in text:
                     keyword_by_form[key] = keyword
                 if len(keyword_by_form) == max_keywords:
                     break
         return list(keyword_by_form.values())
+
+
+def _is_unspaced(chunk: Chunk) -> bool:
+    """Whether a third of a chunk's letters are of scripts without spaces between words."""
+    letters = sum(map(str.isalpha, chunk.text)) if not chunk.text.isascii() else 0
+    return 3 * sum(map(len, find_unspaced_runs(chunk.text))) > letters
+
+
+def _is_usable(keyword: str) -> bool:
+    return len(keyword) <= MAX_KEYWORD_LENGTH and not find_unspaced_runs(keyword)
 
 
 def _rank_keywords(prose: str, metadata: Mapping[str, Any], max_keywords: int) -> list[str]:

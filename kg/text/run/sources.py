@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.base.console import print_warning
+from kg.base.console import print_warning, print_warning_once
 from kg.base.errors import (
     DocumentError,
     DuplicateIdError,
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 CHUNKS_SUFFIX = ".jsonl"
 NO_SUFFIX = "no extension"
 """How files without an extension are counted."""
+MAX_NAMED_CHUNK_FILES = 20
+"""Maximum number of chunk files in folders that the warning names; the others are counted."""
+_REFUSALS = (DocumentError, RecordError, MissingFileError, MissingExtraError, DuplicateIdError)
+"""Errors because of which a file in a folder is skipped."""
 MAX_FILES = 100_000
 """Maximum number of files below one folder; with more, it is probably the wrong folder."""
 
@@ -38,14 +42,14 @@ def find_source_files(paths: Sequence[Path | str], suffixes: Iterable[str]) -> l
     """Returns the given files, and the documents and chunk files in the given folders.
 
     Folders are walked in sorted order. Hidden files, links to folders and the outputs of earlier
-    builds (runs, the keyword cache) are skipped.
+    builds (runs, the keyword cache) are skipped, and with a warning unreadable subfolders, too.
 
     Args:
         paths: files and folders.
         suffixes: file extensions of documents, such as ``.md``.
 
     Raises:
-        MissingFileError: a file or folder does not exist.
+        MissingFileError: a file or folder does not exist, or a given folder cannot be read.
         DocumentError: a folder contains no document, or too many files.
     """
     accepted_suffixes = (*suffixes, CHUNKS_SUFFIX)
@@ -95,8 +99,10 @@ def read_sources(
 ) -> SourceText:
     """Reads documents and cuts them into chunks; chunks from chunk files are not changed.
 
-    A file in a folder that cannot be read or contains no text is skipped, so that a whole tree of
-    documentation can be built as it is. A file that the user named is an error instead.
+    A file in a folder is skipped if it cannot be read, contains no text, is a link to another file
+    in the folders, or has chunks whose ids are taken. So a whole tree of documentation can be built
+    as it is. A file that the user named is an error instead. Chunk files in folders are named in a
+    warning, since they may be other data.
 
     Args:
         files: documents and chunk files; a path stands for a file that the user named.
@@ -106,64 +112,100 @@ def read_sources(
 
     Raises:
         DocumentError: a document cannot be read, or none contains text.
-        DuplicateIdError: two documents or chunks would have the same id.
+        DuplicateIdError: two documents or chunks that the user named would have the same id.
     """
     from kg.text.chunker import chunk_documents
     from kg.text.chunks_file import read_chunks
 
     chunks: list[Chunk] = []
-    chunk_files: list[tuple[Path, list[Chunk]]] = []
+    chunk_files: list[tuple[SourceFile, SourceDocument, list[Chunk]]] = []
     sources: list[SourceDocument] = []
-    skipped: list[str] = []
-    named = [SourceFile(file) if isinstance(file, Path) else file for file in files]
-    for number, (file, name) in enumerate(zip(named, assign_document_names(named), strict=True), 1):
+    given, skipped = _drop_links(
+        [SourceFile(file) if isinstance(file, Path) else file for file in files]
+    )
+    for number, (file, name) in enumerate(zip(given, assign_document_names(given), strict=True), 1):
         path = file.path
         try:
             if path.suffix.lower() == CHUNKS_SUFFIX:
-                chunk_files.append((path, read_chunks(path)))
+                new_chunks = read_chunks(path)
+                sources.append(SourceDocument(file.filename, sha256_file(path), name))
+                chunk_files.append((file, sources[-1], new_chunks))
             else:
                 document = read_document(path, file.root)
                 for note in document.notes:
                     print_warning(f"{path}: {note}")
                 # Each document is cut at once, so that only the chunks are kept in memory.
                 chunks += chunk_documents([replace(document, name=name)], size, overlap)
-            sources.append(SourceDocument(file.filename, sha256_file(path), name))
-        except (DocumentError, RecordError, MissingFileError, MissingExtraError) as error:
+                sources.append(SourceDocument(file.filename, sha256_file(path), name))
+        except _REFUSALS as error:
             if file.root is None:
                 raise
             skipped.append(error.format_line())
         on_progress(number)
     origin_of_id = dict.fromkeys((chunk.id for chunk in chunks), "the documents")
-    for path, file_chunks in chunk_files:
-        for chunk in file_chunks:
-            if chunk.id in origin_of_id:
-                raise DuplicateIdError(
-                    f"two chunks have the id {chunk.id!r}; "
-                    f"the other is in {origin_of_id[chunk.id]}",
-                    where=str(path),
-                    hint="Give each document once, or rename one.",
-                )
-            origin_of_id[chunk.id] = str(path)
-        chunks += file_chunks
+    found_chunk_files: list[str] = []
+    for file, source, new_chunks in chunk_files:
+        taken_id = next((chunk.id for chunk in new_chunks if chunk.id in origin_of_id), None)
+        if taken_id is not None:
+            conflict = DuplicateIdError(
+                f"two chunks have the id {taken_id!r}; the other is in {origin_of_id[taken_id]}",
+                where=str(file.path),
+                hint="Give each document once, or rename one.",
+            )
+            if file.root is None:
+                raise conflict
+            skipped.append(conflict.format_line())
+            sources.remove(source)
+            continue
+        origin_of_id |= dict.fromkeys((chunk.id for chunk in new_chunks), str(file.path))
+        chunks += new_chunks
+        found_chunk_files += [file.filename] if file.root else []
+    if found_chunk_files:
+        print_warning(
+            f"{len(found_chunk_files):,} files in the folders have lines with id and text and are "
+            f"read as ready chunks: {_join_names(found_chunk_files)}"
+        )
     if not chunks:
         raise DocumentError(
             "the documents contain no text" + (f"; the first: {skipped[0]}" if skipped else ""),
-            where=", ".join(str(file.path) for file in named[:3]),
+            where=", ".join(str(file.path) for file in given[:3]),
             hint="Give documents that contain text.",
         )
     return SourceText(chunks, sources, skipped)
 
 
+def _drop_links(files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[str]]:
+    """Drops links to files that were found in folders, too; returns the others, and a line each."""
+    path_of_file: dict[str, Path] = {}
+    for file in sorted(files, key=lambda file: file.path.is_symlink()):
+        if file.root is not None:
+            path_of_file.setdefault(os.path.realpath(file.path), file.path)
+    kept, skipped = [], []
+    for file in files:
+        other = path_of_file.get(os.path.realpath(file.path), file.path)
+        if file.root is None or other == file.path:
+            kept.append(file)
+        else:
+            skipped.append(f"{clean_text(str(file.path))} is the same file as {other}")
+    return kept, skipped
+
+
+def _join_names(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMED_CHUNK_FILES
+    return ", ".join(names[:MAX_NAMED_CHUNK_FILES]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def _walk_folder(folder: Path) -> Iterator[Path]:
-    def raise_unreadable(error: OSError) -> None:
-        raise MissingFileError(
-            f"the folder cannot be read: {error.strerror}",
-            where=os.fsdecode(error.filename or folder),
-            hint="Check its permissions.",
-        )
+    def report_unreadable(error: OSError) -> None:
+        path = os.fsdecode(error.filename or folder)
+        problem = f"the folder cannot be read: {error.strerror}"
+        if Path(path) == folder:
+            raise MissingFileError(problem, where=path, hint="Check its permissions.")
+        # Each folder is walked twice, also to count what is not read.
+        print_warning_once(f"skipped: {problem} ({path})")
 
     count = 0
-    for parent, folders, names in os.walk(folder, onerror=raise_unreadable):
+    for parent, folders, names in os.walk(folder, onerror=report_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         own_outputs = {layout.KEYWORD_CACHE, *(layout.FILES if layout.METADATA in names else ())}
         for name in sorted(names):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 
 import docx
 import pytest
 
-from kg.base.errors import DocumentError, DuplicateIdError
+from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
 from kg.text.documents import Heading, read_document
 from kg.text.documents import docx as docx_reader
 from kg.text.documents.names import SourceFile, assign_document_names
@@ -395,6 +396,61 @@ def test_a_tree_is_read_although_some_files_cannot_be(tmp_path: Path) -> None:
     ) == ["empty.md", "latin.txt", "rows.jsonl"]
     with pytest.raises(DocumentError, match="no word"):
         read_sources([SourceFile(tmp_path / "guide/empty.md")], 2000, 300, lambda _done: None)
+
+
+def test_links_unreadable_folders_and_data_do_not_end_the_reading_of_a_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, content in {
+        "README.md": "# Home\n\nWelcome.",
+        "docs/guide.md": "# Guide\n\nRead this.",
+        "docs/locked/page.md": "# Locked",
+        "data/events.jsonl": '{"id": "1", "text": "a"}\n{"id": "1", "text": "b"}\n',
+        "data/passages.jsonl": '{"id": "1", "text": "A passage."}\n',
+        "data/passages-2.jsonl": '{"id": "1", "text": "The same."}\n',
+        "data/home.jsonl": '{"id": "readme#home", "text": "The id of a document."}\n',
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(content)
+    (tmp_path / "a.md").symlink_to("README.md")
+    (tmp_path / "docs/index.md").symlink_to("../README.md")
+    (tmp_path / "docs/loop.md").symlink_to("loop.md")
+    scandir = os.scandir
+
+    def refuse_locked(path: str) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse_locked)
+    files = find_source_files([tmp_path], (".md",))
+    assert count_unread_files([tmp_path], (".md",)) == {}
+    text = read_sources(files, 2000, 300, lambda _done: None)
+    assert [chunk.id for chunk in text.chunks] == ["readme#home", "docs/guide#guide", "1"]
+    assert [document.filename for document in text.documents] == [
+        "README.md",
+        "data/passages-2.jsonl",
+        "docs/guide.md",
+    ]
+    skipped = {
+        name: line
+        for name in ("a.md", "index.md", "loop.md", "events.jsonl", "passages.jsonl", "home.jsonl")
+        for line in text.skipped
+        if name in line
+    }
+    assert len(skipped) == len(text.skipped) == 6
+    assert "same file" in skipped["a.md"]
+    assert "README.md" in skipped["index.md"]
+    warnings = capsys.readouterr().err
+    assert warnings.count("docs/locked") == 1
+    assert "ready chunks: data/passages-2.jsonl" in warnings
+    # What the user names is not skipped.
+    with pytest.raises(DuplicateIdError, match="twice"):
+        read_sources([*files, SourceFile(tmp_path / "README.md")], 2000, 300, lambda _done: None)
+    with pytest.raises(DuplicateIdError, match="two chunks"):
+        read_sources([tmp_path / "data/events.jsonl"], 2000, 300, lambda _done: None)
+    with pytest.raises(MissingFileError, match="folder cannot be read"):
+        find_source_files([tmp_path / "docs/locked"], (".md",))
 
 
 def test_html_whose_head_is_never_closed_is_read(tmp_path: Path) -> None:

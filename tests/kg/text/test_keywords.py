@@ -79,6 +79,17 @@ def test_chunk_language_selects_function_words() -> None:
     assert extract_keywords(text, 20, language="../../etc") == extract_keywords(text, 20)
 
 
+def test_scripts_without_spaces_give_no_clauses_as_keywords(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kg.base.console._warned", set())
+    text = "数据库系统使用预写日志,以便恢复。用户运行 Debian 系统。\n\n下面安装 Debian 的步骤。"
+    assert extract_keywords(text) == ["Debian"]
+    assert capsys.readouterr().err.count("1 chunks are in a script without spaces") == 1
+    assert extract_keywords("Die Größe der Seite") != []
+    assert capsys.readouterr().err == ""
+
+
 def test_keyword_length_is_limited() -> None:
     assert extract_keywords("x" * 500 + " and " + "word", 5) == ["word"]
     assert all(

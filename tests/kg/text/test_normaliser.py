@@ -176,6 +176,19 @@ def test_other_pairs_are_not_acronyms(acronym: str, phrase: str) -> None:
     assert not is_acronym_of(acronym, phrase)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("数据库 SQL查询 川", ["数据", "据库", "sql", "查询", "川"]),
+        ("メモリー", ["メモ", "モリ", "リー"]),
+        ("한국어 문서", ["한국어", "문서"]),
+        ("C++ the page's", ["c++", "page"]),
+    ],
+)
+def test_text_without_spaces_gives_pairs_of_characters(text: str, words: list[str]) -> None:
+    assert extract_content_words(text) == words
+
+
 @given(TRICKY_TEXTS)
 @settings(deadline=None, max_examples=300)
 def test_repairing_and_normalising_are_idempotent(text: str) -> None:

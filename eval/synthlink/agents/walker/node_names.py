@@ -8,7 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from eval.questions.cues import stem_word
 from kg.base.plain_text import list_words
-from kg.words.normaliser import extract_content_words, split_cased_words
+from kg.words.normaliser import (
+    extract_content_words,
+    split_cased_words,
+    split_words,
+)
 
 _NOUN_ENDINGS = tuple(
     list_words("ations ation ition ment ness ence ance ator ion ity ery ive ant ent al er or y")
@@ -36,7 +40,7 @@ def _make_key(word: str) -> str:
     acronym = word.removesuffix("s")
     if len(acronym) > 1 and acronym.isupper():
         return acronym
-    stem = stem_word(extract_content_words(word)[0])
+    stem = stem_word(split_words(word)[0])
     for ending in _NOUN_ENDINGS:
         if stem.endswith(ending) and len(stem) - len(ending) >= _MIN_STEM_LENGTH:
             return stem.removesuffix(ending)

@@ -1,0 +1,542 @@
+"""Tests that readers lose no text of documentation trees, and read no navigation as text."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import docx
+
+from kg.text.documents import Heading, read_document
+
+
+def read_blocks(path: Path, text: str | bytes) -> list[str]:
+    """Returns the blocks as text; a heading begins with its level in number signs."""
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return [
+        f"{'#' * block.level} {block.text}" if isinstance(block, Heading) else block.text
+        for block in read_document(path).blocks
+    ]
+
+
+# -- reStructuredText
+
+
+def test_descriptions_of_classes_and_generated_parts_are_read(tmp_path: Path) -> None:
+    text = """
+.. class:: ConfigParser(defaults=None)
+
+   Reads *settings*.
+
+   .. method:: read(names, *, encoding=None)
+
+      Reads files.
+
+.. rst-class:: wide
+
+   Under a class of styles.
+
+.. module:: configparser
+   :synopsis: Parses files.
+
+.. autoclass:: pkg.Session
+   :members:
+
+   .. attribute:: permanent
+
+      Lives for a month.
+
+.. autoclass:: pkg.Other
+"""
+    assert read_blocks(tmp_path / "a.rst", text) == [
+        "ConfigParser(defaults=None)",
+        "Reads settings.",
+        "read(names, *, encoding=None)",
+        "Reads files.",
+        "Under a class of styles.",
+        "pkg.Session",
+        "permanent",
+        "Lives for a month.",
+    ]
+
+
+def test_arguments_of_directives_are_read_only_if_they_are_text(tmp_path: Path) -> None:
+    text = """
+.. figure:: /images/foo.png
+   :alt: A picture
+
+   The caption.
+
+.. only:: html
+
+   For the web.
+
+.. jsonschema:: ../schema/v1.yaml
+
+.. http:get:: /users/all.json
+
+.. versionadded:: 3.2 The :class:`Foo` was *added*.
+
+.. function:: call(*args, **kwargs)
+
+.. rubric:: A title
+   :heading-level: 2
+
+See |logo|, :rfc:`2822`, :rfc:`9110#section-2`, :pep:`8`, :cve:`2022-1` and :pep:`its text <8>`.
+
+.. |logo| image:: logo.png
+   :alt: the logo
+"""
+    assert read_blocks(tmp_path / "a.rst", text) == [
+        "A picture",
+        "The caption.",
+        "For the web.",
+        "/users/all.json",
+        "3.2 The Foo was added.",
+        "call(*args, **kwargs)",
+        "A title",
+        "See the logo, RFC 2822, RFC 9110 section 2, PEP 8, CVE-2022-1 and its text.",
+    ]
+
+
+def test_what_docutils_refuses_is_read_as_written_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.rst"
+    blocks = read_blocks(
+        path,
+        """
+===  ===
+a    b
+===  ===
+12345  6
+===  ===
+
+.. note::
+
+   Inner title
+   -----------
+
+   Text.
+
+.. list-table:: Name
+   :widths: none
+
+   * - cell
+
+.. note::
+""",
+    )
+    assert blocks == ["a    b\n12345  6", "Inner title\nText.", "Name\n:widths: none\n* - cell"]
+    assert read_document(path).notes == ("parts with damaged markup, read as they are written: 3",)
+
+
+# -- Markdown and notebooks
+
+
+def test_text_between_rules_is_no_front_matter(tmp_path: Path) -> None:
+    text = "---\n\nFirst paragraph: of many.\n\n---\n\nSecond.\n"
+    assert read_blocks(tmp_path / "a.md", text) == ["First paragraph: of many.", "Second."]
+    text = "---\n\nNote: read this.\n\n---\n"
+    assert read_blocks(tmp_path / "note.md", text) == ["Note: read this."]
+    assert read_blocks(tmp_path / "b.md", "---\n# Title\n---\nText.\n") == ["# Title", "Text."]
+    assert read_blocks(tmp_path / "c.md", "+++\n\nA block of MyST.\n\n+++\nText.\n") == [
+        "+++",
+        "A block of MyST.",
+        "+++ Text.",
+    ]
+    cell = {"cell_type": "markdown", "source": "---\nnote: mind it\n---\nText."}
+    first = {"cell_type": "markdown", "source": "---\ntitle: Page\n---\n"}
+    notebook = json.dumps({"cells": [first, cell]})
+    assert read_blocks(tmp_path / "a.ipynb", notebook) == ["# Page", "## note: mind it", "Text."]
+
+
+def test_front_matter_of_yaml_and_toml_is_read_as_the_title(tmp_path: Path) -> None:
+    yaml = """---
+# a comment
+title: >-
+  The page
+tags:
+- one
+- two
+list: [
+  3
+]
+"quoted key": |
+  # no heading
+
+date: 2020
+---
+Text.
+"""
+    toml = '+++\ntitle = "The page"\ndate = 2020-01-01\n\n[menu.main]\n  weight = 1\n+++\nText.\n'
+    for number, text in enumerate((yaml, toml)):
+        for suffix in (".md", ".mdx", ".adoc", ".html"):
+            name = f"{number}{suffix}"
+            assert read_blocks(tmp_path / name, text) == ["# The page", "Text."], name
+
+
+def test_inline_text_of_markdown_is_neither_lost_nor_joined(tmp_path: Path) -> None:
+    text = """Use the `{% for %}` tag and ``{{< ref >}} ` `` in templates{{< ref >}}, {ref}`a`.
+
+| a | b |
+|---|---|
+| one<br>two | <img src="x.png" alt="a &amp; b"> |
+
+One<br/>
+two <kbd>Ctrl</kbd>+<kbd>C</kbd>
+
+10. Step
+
+    ```jinja
+    {% for x in y %}
+    :::
+    ```
+
+    {% raw %} and text
+
+    - ```sh
+      echo {{< a >}}
+      ```
+
+> ```
+> {{< b >}}
+> ```
+
+    indented {% code %}
+
+```one``` line {{< c >}}
+"""
+    assert read_blocks(tmp_path / "a.md", text) == [
+        "Use the {% for %} tag and {{< ref >}} ` in templates, a.",
+        "a | b\none two | a & b",
+        "One\ntwo Ctrl+C",
+        "10. Step\n{% for x in y %}\n:::\nand text\n  - echo {{< a >}}",
+        "{{< b >}}",
+        "indented {% code %}",
+        "one line",
+    ]
+
+
+def test_titles_of_divisions_admonitions_and_directives_are_read(tmp_path: Path) -> None:
+    text = """::: warning Beware: of dog
+It bites.
+:::
+
+:::note[Mind]
+One.
+:::
+
+::: {.callout-tip title="A tip"}
+Two.
+:::
+
+:::{admonition} Titled
+:class: tip
+Three.
+:::
+
+::: columns
+:::: {.column width="40%"}
+Four.
+::::
+:::
+
+===! "Tab"
+
+    Five.
+
+!!! warning: this is no admonition
+
+=== neither is this
+
+- item
+
+    !!! note "In a list"
+        *Six.*
+
+````{note} With *marks*
+:class: x
+
+See {ref}`target`.
+
+```python
+{% y %}
+```
+````
+
+Seven.
+
+```{figure} x.png
+:alt: A picture
+The *caption*.
+```
+
+```{versionadded} 5.0
+```
+
+```markdown
+!!! note
+
+    ```
+    ::: x
+    ```
+```
+
+```{eval-rst}
+.. note::
+
+   From *reST*.
+
+.. autoclass:: x
+```
+
+::: pkg.module
+    options:
+        members: false
+        filters:
+            - a
+"""
+    assert read_blocks(tmp_path / "a.md", text) == [
+        "Beware: of dog",
+        "It bites.",
+        "Mind",
+        "One.",
+        "A tip",
+        "Two.",
+        "Titled",
+        "Three.",
+        "Four.",
+        "Tab",
+        "Five.",
+        "!!! warning: this is no admonition",
+        "=== neither is this",
+        "- item\nIn a list\nSix.",
+        "With marks",
+        "See target.",
+        "{% y %}",
+        "Seven.",
+        "A picture",
+        "The caption.",
+        "!!! note\n\n    ```\n    ::: x\n    ```",
+        "From reST.",
+    ]
+
+
+def test_attributes_are_no_text_outside_of_code(tmp_path: Path) -> None:
+    text = """## Automatic docs { #automatic-docs }
+
+### Setext {: #a .b title="x y" }
+---
+
+## Unnumbered {-}
+
+## The set `{ .x }`
+
+## Of {braces}
+
+(my-target)=
+## Target
+
+A [link](x){:target="_blank"}, [span]{.small}, `code`{.python} and `{: .kept }`, {.kept}, {x: 1}.
+{: .no_toc }
+
+{ .annotate }
+
+* TOC
+{:toc}
+"""
+    assert read_blocks(tmp_path / "a.md", text) == [
+        "## Automatic docs",
+        "### Setext",
+        "## Unnumbered",
+        "## The set { .x }",
+        "## Of {braces}",
+        "## Target",
+        "A link, [span], code and {: .kept }, {.kept}, {x: 1}.",
+        "- TOC",
+    ]
+
+
+def test_prose_of_mdx_that_begins_like_a_statement_is_read(tmp_path: Path) -> None:
+    text = """import A, { B } from "x";
+import {
+  C,
+} from "y";
+import "z.css";
+export { D };
+export default function Page() {}
+
+export your data as CSV (see below).
+
+import data from a "table" = easily
+
+You can
+export const values, too.
+"""
+    assert read_blocks(tmp_path / "a.mdx", text) == [
+        "export your data as CSV (see below).",
+        'import data from a "table" = easily',
+        "You can export const values, too.",
+    ]
+
+
+# -- AsciiDoc
+
+
+def test_underlined_titles_of_asciidoc_are_headings(tmp_path: Path) -> None:
+    path = tmp_path / "a.adoc"
+    text = """git-add(1)
+==========
+
+NAME
+----
+git-add - see linkgit:git-rm[1]
+
+1. Numbered
+~~~~~~~~~~~
+* one
+
+[[anchor]]
+`Listing`
+^^^^^^^^^
+----
+NAME
+----
+
+A paragraph of
+one more line
+-------------
+a listing
+-------------
+
+.Title
+-----
+more
+-----
+
+Open
+++++
+
+....
+never closed
+"""
+    assert read_blocks(path, text) == [
+        "# git-add(1)",
+        "## NAME",
+        "git-add - see git-rm(1)",
+        "### 1. Numbered",
+        "- one",
+        "#### Listing",
+        "NAME",
+        "A paragraph of one more line",
+        "a listing",
+        "Title",
+        "more",
+        "##### Open",
+        "never closed",
+    ]
+    assert read_document(path).notes == ("the block that begins in line 33 is never closed",)
+
+
+# -- HTML
+
+
+def test_furniture_of_html_pages_is_no_text(tmp_path: Path) -> None:
+    text = """<body><div role="banner">The site</div><div class="related" role="navigation">
+<ul><li>previous</li></ul></div><div role="search">Search</div>
+<h1>Title<a class="headerlink" href="#title" title="Link">Link</a></h1>
+<h2 id="a"><a href="#a" class="anchor">#</a>Part<a href="#a"> § </a><a href="#b"></a></h2>
+<p><span aria-hidden="true">icon</span>See <a href="#a">the part</a> or <a href="#1">1</a> and
+<a href="x">¶</a> <a href="#x"><code>x</code></a>.</p>
+<div role="note" aria-hidden="false">A note.</div><div role="contentinfo">Imprint</div></body>"""
+    assert read_blocks(tmp_path / "a.html", text) == [
+        "# Title",
+        "## Part",
+        "See the part or 1 and ¶ x.",
+        "A note.",
+    ]
+
+
+def test_comments_end_where_browsers_end_them(tmp_path: Path) -> None:
+    text = """<script>var s = "<!--";</script><h1>After</h1><STYLE>/* <!-- */</Style>
+<p>one<!-- <script> -->, two<!-- x --!>, three<!-->, four<scripted>, five</scripted></p>"""
+    assert read_blocks(tmp_path / "a.html", text) == [
+        "# After",
+        "one, two, three, four, five",
+    ]
+    assert read_blocks(tmp_path / "b.html", "<p>one<script>var s = '<!--'<p>two") == ["one"]
+
+
+def test_declared_encodings_are_read_as_browsers_do(tmp_path: Path) -> None:
+    for encoding in ("iso-8859-1", "latin1", "us-ascii", "windows-1252"):
+        page = f'<meta charset="{encoding}"><p>'.encode() + b"\x93it\x92s\x94\x81 \x96 \xe9"
+        assert read_blocks(tmp_path / "a.html", page) == ["“it’s” – é"], encoding
+    page = b'<meta charset="gb2312"><p>' + "镕".encode("gbk")
+    assert read_blocks(tmp_path / "b.html", page) == ["镕"]
+    page = b'<meta charset="shift_jis"><p>' + "①".encode("cp932")
+    assert read_blocks(tmp_path / "c.html", page) == ["①"]
+    # A byte order mark overrides the declaration.
+    page = b"\xef\xbb\xbf" + '<meta charset="iso-8859-1"><p>Ý'.encode()
+    assert read_blocks(tmp_path / "d.html", page) == ["Ý"]
+
+
+# -- Word
+
+
+def test_text_of_fields_controls_insertions_and_boxes_is_read(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_paragraph("PLACE")
+    document.save(str(tmp_path / "plain.docx"))
+    run = "<w:r><w:t>{}</w:t></w:r>"
+    paragraph = "<w:p>{}</w:p>"
+
+    def control(content: str) -> str:
+        return (
+            '<w:sdt><w:sdtPr><w:alias w:val="Name"/></w:sdtPr>'
+            f"<w:sdtContent>{content}</w:sdtContent></w:sdt>"
+        )
+
+    box = "<w:txbxContent>" + paragraph.format(run.format("In a box.")) + "</w:txbxContent>"
+    changes = (
+        run.format("Kept ")
+        + f"<w:ins w:id='1' w:author='a'>{run.format('inserted ')}</w:ins>"
+        + "<w:del w:id='2' w:author='a'><w:r><w:delText>deleted</w:delText></w:r></w:del>"
+        + f"<w:moveFrom w:id='3' w:author='a'>{run.format('moved away')}</w:moveFrom>"
+        + f"<w:moveTo w:id='4' w:author='a'>{run.format('moved here ')}</w:moveTo>"
+        + f"<w:fldSimple w:instr='DATE'>{run.format('field ')}</w:fldSimple>"
+        + control(f"<w:smartTag>{run.format('control.')}</w:smartTag>")
+        + "<w:r><mc:AlternateContent><mc:Choice Requires='wps'>"
+        + f"{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    cells = "".join(
+        f"<w:tc>{control(paragraph.format(run.format(text)))}</w:tc>" for text in ("a", "b")
+    )
+    contents = '<w:p><w:pPr><w:pStyle w:val="TOC1"/></w:pPr>' + run.format("Part 1") + "</w:p>"
+    table = "<w:tbl><w:tblPr/><w:tblGrid><w:gridCol/><w:gridCol/></w:tblGrid>"
+    body = (
+        control(contents + paragraph.format(run.format("Cover.")))
+        + paragraph.format(changes)
+        + table
+        + control(f"<w:tr>{cells}</w:tr>")
+        + "</w:tbl>"
+    )
+    style = '<w:style w:type="paragraph" w:styleId="TOC1"><w:name w:val="toc 1"/></w:style>'
+    with (
+        zipfile.ZipFile(tmp_path / "plain.docx") as source,
+        zipfile.ZipFile(tmp_path / "a.docx", "w") as target,
+    ):
+        for part in source.infolist():
+            content = source.read(part).decode("utf-8", "surrogateescape")
+            if part.filename == "word/document.xml":
+                start, end = content.index("<w:p>"), content.index("</w:p>") + len("</w:p>")
+                assert "PLACE" in content[start:end]
+                content = content[:start] + body + content[end:]
+            if part.filename == "word/styles.xml":
+                content = content.replace("</w:styles>", style + "</w:styles>")
+            target.writestr(part, content.encode("utf-8", "surrogateescape"))
+    assert read_blocks(tmp_path / "a.docx", (tmp_path / "a.docx").read_bytes()) == [
+        "Cover.",
+        "Kept inserted moved here field control.",
+        "In a box.",
+        "a | b",
+    ]
