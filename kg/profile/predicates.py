@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
@@ -9,8 +10,8 @@ import msgspec
 
 from kg.graph import Graph
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import is_record, is_text
-from kg.terms import RDF_TYPE, iri_tail, parse_literal
+from kg.profile.plausibility import ValueKind, is_record, is_text
+from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 
@@ -20,6 +21,18 @@ MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say."""
 MAX_CODES = 20
 """Maximum number of distinct values that are listed."""
+
+_MEASURES = frozenset(
+    XSD + name
+    for name in (
+        *("integer", "decimal", "double", "float", "int", "long", "short", "byte"),
+        *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
+        *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte", "boolean"),
+        *("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth", "time", "duration"),
+        *("dayTimeDuration", "yearMonthDuration", "gMonth", "gDay", "gMonthDay"),
+    )
+)
+_FIGURE = re.compile(r"\W*\d")
 
 
 class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +51,7 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether most values are literals."""
     datatypes: tuple[str, ...]
     """Datatypes of the literals, sorted."""
+    value_kind: ValueKind
     codes: tuple[str, ...]
     """The values, sorted, if they are a few that two or more subjects each have; else empty."""
     is_single_valued: bool
@@ -140,6 +154,7 @@ class GraphProfiler:
             for o in values
         )
         literals = [o for o in counts if terms.is_literal(o)]
+        datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
         return PredicateProfile(
             iri=iri,
@@ -149,7 +164,8 @@ class GraphProfiler:
             subjects=len(subjects),
             values=len(counts),
             has_literals=2 * sum(counts[o] for o in literals) > len(pairs),
-            datatypes=tuple(sorted({parse_literal(terms.get_text(o)).datatype for o in literals})),
+            datatypes=tuple(sorted(datatypes)),
+            value_kind=self._classify_values(counts, datatypes),
             codes=self._list_codes(counts),
             is_single_valued=len(pairs) == len(subjects),
             describes_records=self._are_records(subjects),
@@ -171,6 +187,16 @@ class GraphProfiler:
                 }
             ),
         )
+
+    def _classify_values(self, counts: Counter[int], datatypes: Collection[str]) -> ValueKind:
+        terms = self._index.terms
+        if not all(map(terms.is_literal, counts)):
+            is_short = len(counts) <= MAX_CODES and 2 * len(counts) <= counts.total()
+            return "codes" if is_short else "things"
+        if _MEASURES.issuperset(datatypes):
+            return "measures"
+        lexicals = (parse_literal(terms.get_text(o)).lexical for o in counts)
+        return "figures" if all(map(_FIGURE.match, lexicals)) else "texts"
 
     def _list_codes(self, counts: Counter[int]) -> tuple[str, ...]:
         terms = self._index.terms

@@ -17,7 +17,12 @@ from kg.domain import load_domain
 from kg.graph import Graph
 from kg.profile.draft import Draft, draft_domain
 from kg.profile.known_labels import find_known_label
-from kg.profile.plausibility import judge_single_value, may_be_mutual
+from kg.profile.plausibility import (
+    ValueKind,
+    is_record,
+    judge_single_value,
+    may_be_mutual,
+)
 from kg.profile.rules import Answers
 from kg.shapes import Shapes
 from kg.terms import OWL, RDF_TYPE, RDFS
@@ -334,17 +339,56 @@ def test_records_are_about_one_of_each_thing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "is_single"),
+    ("label", "values", "is_single"),
     [
-        ("date of birth", True), ("number of children", True), ("has length", True),
-        ("order status", True), ("language code", True), ("address line2", True),
-        ("nationality", False), ("author", False), ("created by", False), ("has interest", False),
-        ("language of work", False), ("date submitted by", False), ("topic", False),
-        ("payee", None), ("mouth", None),
+        ("date of birth", "texts", True), ("number of children", "figures", True),
+        ("has length", "measures", True), ("length in metres", "figures", True),
+        ("order status", "codes", True), ("language code", "texts", True),
+        ("address line2", "texts", True), ("points scored against", "figures", True),
+        ("date submitted", "texts", True), ("has unit", "codes", True),
+        ("unit of measure", "texts", True), ("date(s)", "texts", True),
+        ("nationality", "codes", False), ("author", "things", False),
+        ("created by", "things", False), ("has interest", "texts", False),
+        ("language of work", "things", False), ("date submitted by", "texts", False),
+        ("topic", "texts", False), ("payee", "things", None), ("mouth", "things", None),
+        # A word in a name does not make its values measures or codes.
+        ("area of interest", "texts", False), ("area of interest", "things", False),
+        ("business unit", "texts", None), ("business unit", "codes", None),
+        ("unit of study", "texts", None), ("date of publications", "measures", False),
+        ("date of publication", "measures", True), ("dates", "texts", False),
+        ("product line", "texts", False), ("phone number", "figures", False),
+        ("year group", "texts", None), ("price list", "texts", None), ("area", "things", None),
+        ("founded", "things", None), ("founded", "figures", True), ("birth place", "things", None),
+        ("subject area", "texts", False), ("religious order", "texts", None),
     ],
 )  # fmt: skip
-def test_names_say_whether_the_world_has_one_value(label: str, is_single: bool | None) -> None:
-    assert judge_single_value(label) is is_single
+def test_names_and_values_say_whether_the_world_has_one_value(
+    label: str, values: ValueKind, is_single: bool | None
+) -> None:
+    assert judge_single_value(label, values) is is_single
+
+
+@pytest.mark.parametrize(
+    ("noun", "is_one"),
+    [
+        ("payment", True), ("Sales Event", True), ("order line item", True),
+        ("file (computing)", True), ("event venue", False), ("payment method", False),
+        ("flight school", False), ("record label", False),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_noun_says_whether_its_members_are_records(noun: str, is_one: bool) -> None:
+    assert is_record(noun) is is_one
+
+
+def test_what_the_data_confirm_can_be_false_where_a_word_misleads(tmp_path: Path) -> None:
+    text = "\n".join(
+        f':e{n} a :Person ; :areaOfInterest "Field {n % 4}" ; :businessUnit :u{n % 5} ; '
+        f':unitOfStudy :s{n % 3} ; :dateOfPublications "200{n % 9}" ; :area "{n % 6} ha" ; '
+        f":startDate :d{n % 40} ; :unit :m{n % 3} ."
+        for n in range(60)
+    )
+    rules = list_rules(draft_text(tmp_path, text))
+    assert rules == {"mined:one-value#area", "mined:one-value#unit"}
 
 
 def test_names_say_whether_a_relation_can_be_mutual() -> None:
