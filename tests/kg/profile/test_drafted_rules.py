@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg.base.files import write_files_atomic
+from kg.claims import Claim
 from kg.domain import load_domain
 from kg.graph import Graph
+from kg.oracle import Oracle
 from kg.profile.draft import Draft, draft_domain
 from kg.profile.known_labels import find_known_label
 from kg.profile.plausibility import (
@@ -25,7 +27,7 @@ from kg.profile.plausibility import (
 )
 from kg.profile.rules import Answers
 from kg.shapes import Shapes
-from kg.terms import OWL, RDF_TYPE, RDFS
+from kg.terms import OWL, RDF_TYPE, RDFS, XSD
 
 EX = "https://example.org/"
 NO_ANSWERS = Answers({}, {})
@@ -255,6 +257,37 @@ def test_axioms_give_rules(tmp_path: Path) -> None:
         "ontology:restriction#Person",
         "ontology:restriction#Person-2",
     }
+
+
+ALL_VALUES = """
+    :Person rdfs:subClassOf [ owl:onProperty :employer ; owl:allValuesFrom :Firm ] ,
+      [ owl:onProperty :born ; owl:allValuesFrom xsd:date ] ,
+      [ owl:onProperty :age ; owl:allValuesFrom xsd:integer ] .
+    :Firm owl:disjointWith :Town , :River .
+    :a a :Person ; :employer :f ; :born "2001-02-03"^^xsd:date ; :age "7"^^xsd:int .
+    :f a :Firm . :g a :Club . :t a :Town . :h :employer :f .
+"""
+
+
+def test_all_values_from_contradicts_only_what_cannot_be_of_the_class(tmp_path: Path) -> None:
+    """OWL's world is open: what is not stated to be a firm may be one, but no town is."""
+    prefix = "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+    draft = draft_text(tmp_path, prefix + ALL_VALUES)
+    (tmp_path / "shapes.ttl").write_text(draft.files["shapes.ttl"], "utf-8")
+    oracle = Oracle(Graph.load(tmp_path / "g.ttl"), Shapes.load(tmp_path / "shapes.ttl"))
+    employers = {
+        name: oracle.license(Claim(f"{EX}a", f"{EX}employer", EX + name)).label
+        for name in ("f", "g", "h", "t")
+    }
+    assert employers == {"f": "E", "g": "U", "h": "U", "t": "C"}
+    values = {
+        text: oracle.license(Claim(f"{EX}a", EX + name, f'"{text}"^^<{XSD}{datatype}>')).label
+        for name, text, datatype in (
+            ("born", "2001", "gYear"), ("born", "2001-02-04", "date"), ("age", "8", "integer"),
+            ("age", "9", "short"),
+        )
+    }  # fmt: skip
+    assert values == {"2001": "C", "2001-02-04": "U", "8": "U", "9": "U"}
 
 
 def test_an_axiom_that_the_graph_breaks_is_no_rule(tmp_path: Path) -> None:
