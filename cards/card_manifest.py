@@ -45,6 +45,7 @@ def build_card_manifest(
     set_aside: Sequence[Claim] = (),
     full_graph: Graph | None = None,
     warnings: Sequence[str] = (),
+    drawings: dict[str, int] | None = None,
 ) -> dict[str, Any]:
     """Builds the manifest of a card set, with everything that determines the cards.
 
@@ -59,6 +60,8 @@ def build_card_manifest(
         set_aside: facts of ``full_graph`` that ``kb`` lacks.
         full_graph: the user's graph.
         warnings: what whoever reads scores on these cards must know.
+        drawings: how often the set was drawn until its audit found no leak; None if it was not
+            audited.
     """
     unknown = Counter(
         (card.claim.pred, card.meta["full_label"]) for card in cards if "full_label" in card.meta
@@ -89,6 +92,7 @@ def build_card_manifest(
         "unique_names": kb.domain.unique_names,
         "seed": seed,
         "params": params,
+        **({"drawings": drawings} if drawings else {}),
         "versions": {
             "python": _get_python_version(),
             **{name: package_version(name) for name in PACKAGES},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cards.card import Card
 from cards.generation.kinds import FAITHFULNESS_KINDS
@@ -34,6 +34,20 @@ class DrawnCards(Protocol):
 Drawn = TypeVar("Drawn", bound=DrawnCards)
 
 
+class Drawing(NamedTuple, Generic[Drawn]):
+    """The set that was kept of all that were drawn."""
+
+    cards: Drawn
+    audit: Audit
+    number: int
+    """The number of its drawing, from 1."""
+    n_drawings: int
+
+    def describe(self) -> dict[str, int]:
+        """Returns what the manifest records of the search for a set without leaks."""
+        return {"drawn": self.n_drawings, "kept": self.number, "leaks": len(self.audit.leaks)}
+
+
 def audit_new_cards(kb: KnowledgeBase, cards: Iterable[Card]) -> Audit:
     """Audits cards that were made from ``kb``, but for those of context faithfulness."""
     return audit_cards(
@@ -45,7 +59,7 @@ def audit_new_cards(kb: KnowledgeBase, cards: Iterable[Card]) -> Audit:
 
 def draw_without_leaks(
     draw: Callable[[int], Drawn], audit: Callable[[Drawn], Audit]
-) -> tuple[Drawn, Audit]:
+) -> Drawing[Drawn]:
     """Draws cards and audits them; if labels can be predicted, draws again.
 
     Args:
@@ -57,17 +71,20 @@ def draw_without_leaks(
         too few cards, the one that leaks least.
     """
     drawn: list[tuple[Drawn, Audit]] = []
-    for number in range(MAX_DRAWINGS):
-        if number:
+    n_drawings = 0
+    while n_drawings < MAX_DRAWINGS:
+        if drawn:
             leaks = ", ".join(baseline.name for baseline in drawn[-1][1].leaks)
             print_text(f"drawing again, because labels can be predicted by: {leaks}")
-        cards = draw(number)
-        if number and not _is_large(cards, drawn[0][0]):
+        cards = draw(n_drawings)
+        n_drawings += 1
+        if drawn and not _is_large(cards, drawn[0][0]):
             break
         drawn.append((cards, audit(cards)))
         if not drawn[-1][1].leaks:
-            return drawn[-1]
-    return min(drawn, key=lambda pair: _rate_leaks(pair[1]))
+            break
+    best = min(range(len(drawn)), key=lambda number: _rate_leaks(drawn[number][1]))
+    return Drawing(*drawn[best], best + 1, n_drawings)
 
 
 def describe_leaks(audit: Audit) -> list[str]:
