@@ -43,12 +43,12 @@ class AxiomReader:
         self._used = {p for p in self._index.list_predicates() if self._is_named(p)}
 
     def read_declarations(self) -> Declarations:
-        """Returns which predicates are declared functional, symmetric and transitive."""
+        """Returns which predicates are declared symmetric and transitive."""
         v = self._vocabulary
         return Declarations(
             *(
                 frozenset(map(self._get_text, self._list_instances(cls)))
-                for cls in (v.FUNCTIONAL, v.SYMMETRIC, v.TRANSITIVE)
+                for cls in (v.SYMMETRIC, v.TRANSITIVE)
             )
         )
 

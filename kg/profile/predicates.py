@@ -11,6 +11,7 @@ import msgspec
 from kg.graph import Graph
 from kg.profile.names import Names, is_usable_iri
 from kg.profile.plausibility import ValueKind, is_record, is_text
+from kg.single_values import SingleValue, find_single_value
 from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
@@ -54,8 +55,7 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     value_kind: ValueKind
     codes: tuple[str, ...]
     """The values, sorted, if they are a few that two or more subjects each have; else empty."""
-    is_single_valued: bool
-    """Whether no subject has two values."""
+    single_value: SingleValue
     describes_records: bool
     """Whether its subjects are records, such as payments and observations."""
     chained_subjects: int
@@ -75,6 +75,11 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
     nameable_grandparents: int
     """Values of values of nameable subjects: what a contradiction of direction can ask about."""
+
+    @property
+    def is_single_valued(self) -> bool:
+        """Whether no subject has two values."""
+        return self.single_value.in_data
 
     @property
     def has_texts(self) -> bool:
@@ -167,7 +172,7 @@ class GraphProfiler:
             datatypes=tuple(sorted(datatypes)),
             value_kind=self._classify_values(counts, datatypes),
             codes=self._list_codes(counts),
-            is_single_valued=len(pairs) == len(subjects),
+            single_value=find_single_value(index, p),
             describes_records=self._are_records(subjects),
             chained_subjects=sum(map(bool, links.values())),
             is_asymmetric=all(s not in links[o] for s, values in links.items() for o in values),

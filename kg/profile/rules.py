@@ -118,7 +118,6 @@ class Answers(NamedTuple):
 class Declarations(NamedTuple):
     """What the graph's ontology says of predicates, by IRI."""
 
-    functional: Collection[str] = ()
     mutual: Collection[str] = ()
     """Symmetric ones."""
     transitive: Collection[str] = ()
@@ -142,7 +141,7 @@ def judge_predicate(
         return Judgement("", None, "", "its values are names or texts")
     if profile.is_single_valued and answers.one_value.get(iri):
         return Judgement("one value", "confirmed", support)
-    if profile.is_single_valued and iri in declarations.functional:
+    if profile.is_single_valued and profile.single_value.by_axiom:
         return Judgement("one value", "ontology", support)
     if profile.chained_subjects and (n >= MIN_SUBJECTS or answers.one_way.get(iri)):
         return _judge_chain(profile, answers, declarations)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,10 +12,11 @@ from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.profile.rules import DraftRule, GivenRule, render_shapes
 from kg.shapes import Constraint, Shapes
+from kg.shapes.model import SH_VIOLATION
+from kg.single_values import get_limited_predicate
 from kg.terms import is_literal
 
 _REGIMES: tuple[Regime, ...] = ("none", "owl-rl")
-_ONE_VALUE = "MaxCountConstraintComponent"
 _ONE_WAY = "DisjointConstraintComponent"
 
 
@@ -73,11 +73,10 @@ def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[st
     """
     found: dict[str, GivenRule] = {}
     for constraint in constraints:
-        predicate = constraint.path.strip("<>")
-        if constraint.component == _ONE_VALUE:
-            is_simple = predicate and not re.search(r"[<>^|*?]", predicate)
-            if is_simple and constraint.parameters.get("maxCount") == "1":
-                found[predicate] = GivenRule("one value", support)
+        if constraint.severity != SH_VIOLATION:
+            continue  # warnings contradict nothing
+        if predicate := get_limited_predicate(constraint):
+            found[predicate] = GivenRule("one value", support)
         elif constraint.component == _ONE_WAY and "^" in constraint.path:
             other = constraint.parameters.get("disjoint")
             if isinstance(other, str):

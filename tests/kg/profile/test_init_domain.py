@@ -463,6 +463,18 @@ def test_own_shapes_are_used_and_say_what_can_be_asked(people: Path, tmp_path: P
     assert domain.predicates[EX + "livesIn"].default
 
 
+def test_a_shape_that_only_warns_gives_no_rule(people: Path, tmp_path: Path) -> None:
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"@prefix sh: <http://www.w3.org/ns/shacl#> . <{EX}S> a sh:PropertyShape ; "
+        f"sh:targetClass <{EX}Person> ; sh:path <{EX}livesIn> ; sh:maxCount 1 ; "
+        "sh:severity sh:Warning .",
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", people, "--out", tmp_path / "d", "--shapes", shapes, "--json")
+    assert not read_rows(done.out)["livesIn"]["is_asked"]
+
+
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("command", ["cards", "near-miss"])
 def test_notes_on_an_ontology_and_its_terms_are_no_facts(
