@@ -320,14 +320,10 @@ def test_make_keeps_graphs_of_one_name_apart(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "a")
     done = claim_folder(second, out)
     assert done.returncode == 0, done.stderr
-    goals = [line for goal in ("cards", "near-miss", "eval") for line in list_all_lines(goal)]
-    assert sum("source.txt" in line for line in goals) == 3
-
-
-def list_all_lines(goal: str) -> list[str]:
-    command = [shutil.which("make") or "make", "-n", goal, "KG=data.ttl", "OUT=o"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return [line for line in done.stdout.splitlines() if "file='o/source.txt'" in line]
+    for goal in ("cards", "near-miss", "eval"):
+        command = [make, "-n", goal, "KG=data.ttl", "OUT=o"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert "file='o/source.txt'" in done.stdout
 
 
 def test_make_takes_every_variable_of_its_help() -> None:

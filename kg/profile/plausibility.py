@@ -91,7 +91,7 @@ _SAFE: tuple[tuple[re.Pattern[str], frozenset[ValueKind]], ...] = (
 """Head nouns of which the world has one value, and what the values must be then: an area of
 interest that is no number is none that is measured."""
 _PREPOSITION = re.compile(
-    r"\s(?:of|in|on|at|for|per|from|to|with|within|during|under|against|as)(?:\s+|$)"
+    r"\s(of|in|on|at|for|per|from|to|with|within|during|under|against|as)(?:\s+|$)"
 )
 _PARTS = _compile_words(
     "part parts contain* belong* include* comprise* consist* collection series has_member "
@@ -189,10 +189,16 @@ def judge_single_value(label: str, values: ValueKind) -> bool | None:
 
 
 def _split_label(label: str) -> tuple[str, str]:
-    """Splits a label at its first two prepositions: "date", "birth" of "date of birth in Gaul"."""
+    """Returns what stands before the first preposition, and what "of" adds to it.
+
+    "Date of birth in Gaul" gives "date" and "birth".
+    """
     text = re.sub(r"\s*\([^()]*\)$", "", label.casefold())
-    phrase, *others = _PREPOSITION.split(text, maxsplit=2)
-    return phrase, others[0] if others else ""
+    found = _PREPOSITION.search(text)
+    if found is None:
+        return text, ""
+    rest = text[found.end() :] if found[1] == "of" else ""
+    return text[: found.start()], _PREPOSITION.split(rest, maxsplit=1)[0]
 
 
 def _get_last_word(phrase: str) -> str:
