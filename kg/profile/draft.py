@@ -14,6 +14,7 @@ import msgspec
 from kg.base.console import StageCallback
 from kg.base.plain_text import clean_text, format_count
 from kg.claims import Claim
+from kg.entailment import Closure
 from kg.graph import Graph
 from kg.predicate_words import PredicateWording
 from kg.profile.answers import (
@@ -118,10 +119,11 @@ def draft_domain(
     if class_links:
         graph = graph.with_claims(class_links)
     own = _find_own_rules(graph, shapes_files)
-    assessment = _assess(graph, choose_naming(graph), answers, own, show_stage)
+    closure = Closure(graph)
+    assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
     if assessment.ceiling < MIN_TOTAL_CEILING:
         naming = choose_naming(graph, with_opaque=True)
-        other = _assess(graph, naming, answers, own, show_stage)
+        other = _assess(graph, closure, naming, answers, own, show_stage)
         assessment = other if other.ceiling > assessment.ceiling else assessment
     naming, rows, drafted, kept, nouns, left_out, vocabulary = assessment
     unknown = find_unknown_answers(answers, {row.iri for row in rows}, drafted)
@@ -195,13 +197,14 @@ class _Assessment(NamedTuple):
 
 def _assess(
     graph: Graph,
+    closure: Closure,
     naming: Naming,
     answers: Answers,
     own: _OwnRules,
     show_stage: StageCallback,
 ) -> _Assessment:
     names = Names(graph, naming.make_labels(graph), own.broken_nodes)
-    profiler = GraphProfiler(graph, names, naming.predicates)
+    profiler = GraphProfiler(graph, names, naming.predicates, closure.index)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
     judged = []
@@ -217,7 +220,7 @@ def _assess(
         ]
     )
     accepted = {name: rule for name, rule in rules.items() if not answers.rejects(name, rule)}
-    kept, constraints = select_kept_rules(graph, accepted)
+    kept, constraints = select_kept_rules(graph, closure, accepted)
     broken = {
         rule.about
         for name, rule in accepted.items()
@@ -243,7 +246,7 @@ def _assess(
         for rule in rules.values()
         if not nouns.get(rule.about)
     }
-    rows = assess_predicates(judged, given)
+    rows = assess_predicates(judged, given, () if own.constraints else _list_lone_rules(kept))
     left_out = describe_notes(graph, names, naming.predicates)
     vocabulary = describe_vocabulary(graph, names)
     return _Assessment(naming, rows, rules, kept, nouns, left_out, vocabulary)
@@ -268,6 +271,15 @@ def _withdraw(judgement: Judgement) -> Judgement:
     if judgement.origin is None:
         return judgement
     return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
+
+
+def _list_lone_rules(rules: Mapping[str, DraftRule]) -> set[str]:
+    """Lists the predicates about whose values only rules of one kind contradict claims."""
+    kinds: dict[str, set[str]] = {}
+    for rule in rules.values():
+        if rule.kind in (*ANSWER_TABLES, "one-subject"):
+            kinds.setdefault(rule.about, set()).add(ANSWER_TABLES.get(rule.kind, rule.kind))
+    return {iri for iri, found in kinds.items() if len(found) == 1}
 
 
 def _take_back(judgement: Judgement) -> Judgement:

@@ -13,6 +13,7 @@ from kg.profile.names import Names, is_usable_iri
 from kg.profile.plausibility import ValueKind, is_record, is_text
 from kg.single_values import SingleValue, find_single_value
 from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
+from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 
@@ -62,9 +63,13 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Subjects with a value that is a subject of the predicate, too."""
     is_asymmetric: bool
     is_acyclic: bool
+    derived_facts: int
+    """Facts that follow from others by the graph's axioms. The numbers below count them, too."""
     nameable_subjects: int
     """Subjects with a unique, readable name, a value that a question can state, and another fact
     or a class."""
+    nameable_values: int
+    """Values that a question can state, of subjects that it can name; 0 if all are literals."""
     askable_subjects: int
     """Those of them with a value that two or more of them have."""
     most_frequent: int
@@ -75,6 +80,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
     nameable_grandparents: int
     """Values of values of nameable subjects: what a contradiction of direction can ask about."""
+    nameable_grandchildren: int
+    """Nameable subjects with such values: what it can ask about if it is the value that varies."""
 
     @property
     def is_single_valued(self) -> bool:
@@ -94,10 +101,18 @@ class GraphProfiler:
         graph: the graph.
         names: the names in it.
         naming_predicates: predicates whose values are names, which are not profiled.
+        closure: the graph with all that follows from it by its axioms; by default the graph alone.
     """
 
-    def __init__(self, graph: Graph, names: Names, naming_predicates: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        names: Names,
+        naming_predicates: Collection[str] = (),
+        closure: Index | None = None,
+    ) -> None:
         self._index = graph.index
+        self._closure = graph.index if closure is None else closure
         self._names = names
         terms = self._index.terms
         self._predicates = sorted(
@@ -145,13 +160,17 @@ class GraphProfiler:
         for s, o in pairs:
             subjects.setdefault(s, []).append(o)
         counts = Counter(o for _, o in pairs)
+        known: dict[int, list[int]] = {}
+        for s, o in self._closure.iter_pairs(p):
+            known.setdefault(s, []).append(o)
         named = {
             s: values
-            for s, every in subjects.items()
-            if (self._degrees[s] > 1 or s in self._types)
+            for s, every in known.items()
+            if (self._degrees[s] > (s in subjects) or s in self._types)
             and is_nameable(s)
             and (values := list(filter(is_nameable, every)))
         }
+        objects = {o for s, every in known.items() if is_nameable(s) for o in every}
         holders = Counter(value for values in named.values() for value in values)
         n_said = sum(
             self._names.says(s, o) or self._names.says(o, s)
@@ -177,7 +196,9 @@ class GraphProfiler:
             chained_subjects=sum(map(bool, links.values())),
             is_asymmetric=all(s not in links[o] for s, values in links.items() for o in values),
             is_acyclic=_is_acyclic(links),
+            derived_facts=self._closure.count_triples(p) - len(pairs),
             nameable_subjects=len(named),
+            nameable_values=sum(map(is_nameable, objects)) if len(literals) < len(counts) else 0,
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
@@ -191,6 +212,7 @@ class GraphProfiler:
                     for o in named[value]
                 }
             ),
+            nameable_grandchildren=sum(any(v in named for v in vs) for vs in named.values()),
         )
 
     def _classify_values(self, counts: Counter[int], datatypes: Collection[str]) -> ValueKind:

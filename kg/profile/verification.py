@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kg.claims import Regime
+from kg.entailment import Closure
 from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.profile.rules import DraftRule, GivenRule, render_shapes
@@ -16,7 +16,6 @@ from kg.shapes.model import SH_VIOLATION
 from kg.single_values import get_limited_predicate
 from kg.terms import is_literal
 
-_REGIMES: tuple[Regime, ...] = ("none", "owl-rl")
 _ONE_WAY = "DisjointConstraintComponent"
 
 
@@ -29,7 +28,9 @@ class KeptRules(NamedTuple):
     """Their constraints."""
 
 
-def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules:
+def select_kept_rules(
+    graph: Graph, closure: Closure, rules: Mapping[str, DraftRule]
+) -> KeptRules:
     """Selects the rules that the graph keeps, both as it is and with all that follows from it.
 
     What follows may break a rule that the stated facts keep: a value of a sub-property is another
@@ -37,6 +38,7 @@ def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules
 
     Args:
         graph: the graph.
+        closure: the graph with what follows from it.
         rules: name of the shape → rule.
     """
     if not rules:
@@ -48,8 +50,8 @@ def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules
     broken = {
         # The id of a nested shape is that of the named one, "/", and its path.
         violation.shape.split("/", 1)[0]
-        for regime in _REGIMES
-        for violation in Oracle(graph, shapes, regime=regime).find_violations()
+        for oracle in (Oracle(graph, shapes, regime="none"), Oracle(closure, shapes))
+        for violation in oracle.find_violations()
     }
     kept = {name: rule for name, rule in rules.items() if name not in broken}
     constraints = (c for c in shapes.list_constraints() if c.shape.split("/", 1)[0] in kept)
