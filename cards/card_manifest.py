@@ -160,6 +160,7 @@ def describe_source_files(
     """
     folder = Path(out).parent
     files: dict[str, Any] = {}
+    own_files: tuple[Path, ...] = ()
     if domain.file is not None:
         if SHIPPED_FOLDER.resolve() not in domain.file.resolve().parents:
             files["domain_file"] = make_relative_name(domain.file, folder)
@@ -170,6 +171,9 @@ def describe_source_files(
     else:
         graph_files = (graph_file,) if graph_file is not None else domain.graph_files
         files["shapes_files"] = [make_relative_name(p, folder) for p in domain.shapes_files]
+    if graph_file is not None and domain.graph_files != own_files:
+        full_graph_files = [make_relative_name(path, folder) for path in domain.graph_files]
+        files["full_graph_files"] = full_graph_files
     return {"graph_files": [make_relative_name(path, folder) for path in graph_files], **files}
 
 
@@ -200,7 +204,7 @@ def build_joined_manifest(
             )
         if key in _COMMON_KEYS or values[0]:
             common_values[key] = values[0]
-    for key in ("domain_file", "graph_files", "shapes_files"):
+    for key in ("domain_file", "graph_files", "full_graph_files", "shapes_files"):
         resolved = [
             _resolve_names(path, part.get(key)) for path, part in zip(files, manifests, strict=True)
         ]

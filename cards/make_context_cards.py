@@ -142,7 +142,8 @@ def main(
         )
 
         drawing = draw_without_leaks(
-            draw_cards, lambda drawn: audit_new_cards(drawn.kb, drawn.cards)
+            draw_cards,
+            lambda drawn: audit_new_cards(drawn.kb, drawn.cards, kb if drawn.set_aside else None),
         )
         card_set, card_audit = drawing.cards, drawing.audit
         leaks = describe_leaks(card_audit)
@@ -215,6 +216,8 @@ def main(
     print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
     if audit and not leaks and not unaudited:
         print_text(f"audit: none of {card_audit.tests} baselines predicts the labels")
+    if audit and (note := drawing.describe_truth_leaks()):
+        print_text(note)
     for warning in (*leaks, *unaudited):
         print_warning(warning)
     if card_set.missing:

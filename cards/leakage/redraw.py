@@ -8,9 +8,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cards.card import Card
 from cards.generation.kinds import FAITHFULNESS_KINDS
-from cards.leakage.audit import Audit, audit_cards
+from cards.leakage.audit import Audit, Baseline, audit_cards
 from cards.leakage.degrees import DegreeCounter
 from kg.base.console import print_text
+from kg.base.plain_text import join_list
 from kg.knowledge import KnowledgeBase
 
 MAX_DRAWINGS = 5
@@ -47,12 +48,39 @@ class Drawing(NamedTuple, Generic[Drawn]):
         """Returns what the manifest records of the search for a set without leaks."""
         return {"drawn": self.n_drawings, "kept": self.number, "leaks": len(self.audit.leaks)}
 
+    def describe_truth_leaks(self) -> str:
+        """Says by what the true claims among those of U cards can be told; empty if by nothing."""
+        found = [
+            f"{baseline.name} ({_describe_largest(baseline)})"
+            for baseline in self.audit.truth_baselines
+            if baseline.verdict == "LEAKS"
+        ]
+        if not found:
+            return ""
+        return (
+            "which unknown claims are true in the full graph can be told by "
+            f"{join_list(found)}; that tells no label"
+        )
 
-def audit_new_cards(kb: KnowledgeBase, cards: Iterable[Card]) -> Audit:
-    """Audits cards that were made from ``kb``, but for those of context faithfulness."""
+
+def audit_new_cards(
+    kb: KnowledgeBase, cards: Iterable[Card], full_kb: KnowledgeBase | None = None
+) -> Audit:
+    """Audits cards that were made from ``kb``, but for those of context faithfulness.
+
+    Args:
+        kb: what they were made from.
+        cards: the cards.
+        full_kb: the same before facts were set aside, if any were.
+    """
+    counters = [
+        DegreeCounter(one.graph.index, one.oracle.closure.index).count if one else None
+        for one in (kb, full_kb)
+    ]
     return audit_cards(
         [card for card in cards if card.kind not in FAITHFULNESS_KINDS],
-        count_degrees=DegreeCounter(kb.graph.index, kb.oracle.closure.index).count,
+        count_degrees=counters[0],
+        count_full_degrees=counters[1],
         get_name=kb.verbaliser.render_term,
     )
 
@@ -89,15 +117,19 @@ def draw_without_leaks(
 
 def describe_leaks(audit: Audit) -> list[str]:
     """Describes by what labels can be predicted, a sentence per baseline."""
-    sentences = []
-    for baseline in audit.leaks:
-        name, measure = max(baseline.measures.items(), key=lambda item: item[1].excess)
-        sentences.append(
-            f"Labels can be predicted without reading the evidence, by {baseline.name}: "
-            f"{name} {measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}], chance "
-            f"{measure.chance:.3f}."
-        )
-    return sentences
+    return [
+        f"Labels can be predicted without reading the evidence, by {baseline.name}: "
+        f"{_describe_largest(baseline)}."
+        for baseline in audit.leaks
+    ]
+
+
+def _describe_largest(baseline: Baseline) -> str:
+    name, measure = max(baseline.measures.items(), key=lambda item: item[1].excess)
+    return (
+        f"{name} {measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}], chance "
+        f"{measure.chance:.3f}"
+    )
 
 
 def describe_missing_audit(audit: Audit) -> list[str]:
