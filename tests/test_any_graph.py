@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -197,6 +199,19 @@ def test_public_graphs_give_at_most_their_ceiling(
     if not folder.is_dir():
         pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
     check_ceilings(tmp_path, [folder / file for file in ZOO[name]])
+
+
+def test_the_table_of_public_graphs_says_why_a_label_is_missing(public_data: Path) -> None:
+    if not (public_data / "zoo" / "pizza").is_dir():
+        pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
+    script = Path(__file__).parents[1] / "benchmarks" / "public_graphs.py"
+    command = [sys.executable, str(script), str(public_data / "zoo"), "--only", "pizza"]
+    done = subprocess.run(
+        [*command, "--num", "8"], capture_output=True, text=True, check=True, cwd=script.parents[1]
+    )
+    cells = [cell.strip() for cell in done.stdout.splitlines()[-1].split("|")]
+    assert cells[3].endswith("/ 0")
+    assert cells[-2].startswith("No card has the answer UNKNOWN; ")
 
 
 def check_ceilings(folder: Path, files: list[Path]) -> None:
