@@ -112,7 +112,9 @@ def find_missing_label(cards: Path) -> str:
     record = json.loads(manifest.read_text("utf-8"))
     [missing, *_] = [text for text in record["warnings"] if text.startswith("No card has")]
     # The first note says again which label is missing; the next says why, and how often.
-    return "; ".join([missing.split(",")[0], *(text.split(" (")[0] for text in record["notes"][1:2])])
+    return "; ".join(
+        [missing.split(",")[0], *(text.split(" (")[0] for text in record["notes"][1:2])]
+    )
 
 
 def try_graph(source: Source, numbers: Sequence[int], folder: Path, *, own_shapes: bool) -> Row:

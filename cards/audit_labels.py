@@ -152,10 +152,8 @@ def _open_sources(
         return None
 
 
-def _load_full_graph(
-    cards: Path, kb: KnowledgeBase, graph_files: tuple[Path, ...]
-) -> Graph | None:
-    """Loads the graph before facts were set aside for the cards; None if none were, or it is gone."""
+def _load_full_graph(cards: Path, kb: KnowledgeBase, graph_files: tuple[Path, ...]) -> Graph | None:
+    """Loads the graph before facts were set aside; None if none were, or if it is gone."""
     from cards.card_origin import read_card_origin
     from kg.domain import load_domain
     from kg.graph import Graph

@@ -157,7 +157,7 @@ def linked_graphs(draw: st.DrawFn) -> str:
             lines.append(axiom)
     for n in range(n_things):
         name = "".join(rng.choices(SYLLABLES, k=3)).title()
-        lines.append(f"ex:t{n} a ex:{'AB'[n % 5 == 0]} ; rdfs:label \"{name} {n}x\" .")
+        lines.append(f'ex:t{n} a ex:{"AB"[n % 5 == 0]} ; rdfs:label "{name} {n}x" .')
         value = int(n_values * rng.random() ** skew)
         facts = {
             "size": f'"{value}.5"^^xsd:decimal', "status": f'"state {value}"',

@@ -192,9 +192,7 @@ def audit_cards(
     level = ALPHA / max(len(predictions) * N_MEASURES, 1)
     baselines = tuple(_make_baseline(p, gold, groups, level) for p in predictions)
     truth_level = ALPHA / max(len(truths) * N_MEASURES, 1)
-    truth_baselines = tuple(
-        _make_baseline(p, truth, unknown_groups, truth_level) for p in truths
-    )
+    truth_baselines = tuple(_make_baseline(p, truth, unknown_groups, truth_level) for p in truths)
     rules = tuple(
         _make_rule(
             name,
@@ -231,7 +229,7 @@ def audit_cards(
 
 def is_true_in_full_graph(card: Card) -> bool:
     """Returns whether the claim of a U card is true in the graph before facts were set aside."""
-    return card.meta["full_label"] == "E"
+    return bool(card.meta["full_label"] == "E")
 
 
 def select_unknowns(cards: Sequence[Card]) -> list[int]:

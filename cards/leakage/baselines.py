@@ -153,7 +153,7 @@ def cross_validate_truth(
     seed: int,
     counters: Sequence[tuple[str, Callable[[Claim], Degrees]]],
 ) -> list[Prediction]:
-    """Cross-validates whether the claims of U cards are true in the graph before facts were set aside.
+    """Cross-validates whether claims of U cards are true in the graph before facts were set aside.
 
     Whoever can tell knows what to answer from memory, and which cards test that.
 
@@ -177,7 +177,7 @@ def cross_validate_truth(
 
 
 class CrossValidation:
-    """Predicts labels by learners that were trained neither on the clusters nor on the facts tested.
+    """Predicts labels by learners trained neither on the clusters nor on the facts that they test.
 
     Args:
         gold: the labels, shape (n,).
@@ -186,9 +186,7 @@ class CrossValidation:
         seed: seed of the folds and the learners.
     """
 
-    def __init__(
-        self, gold: np.ndarray[Any, Any], groups: Groups, n_folds: int, seed: int
-    ) -> None:
+    def __init__(self, gold: np.ndarray[Any, Any], groups: Groups, n_folds: int, seed: int) -> None:
         from sklearn.model_selection import StratifiedGroupKFold
 
         self._gold, self._seed = gold, seed

@@ -188,14 +188,12 @@ def render_answers(
     }
     lines = [
         "# Rules that the graph confirms but that may be false in the world. Write true where one",
-        "# is true, then run `epoche kg init` again: it keeps your answers. Rules that were taken to",
-        '# be true stand behind a "#": remove it from a line to take that rule back.',
+        "# is true, then run `epoche kg init` again: it keeps your answers. Rules that were taken",
+        '# to be true stand behind a "#": remove it from a line to take that rule back.',
     ]
     for table, given in answers._asdict().items():
         doubtful = {
-            row.iri: False
-            for row in rows
-            if row.is_doubtful and row.rule == _RULE_KINDS.get(table)
+            row.iri: False for row in rows if row.is_doubtful and row.rule == _RULE_KINDS.get(table)
         }
         entries = {**doubtful, **given}
         lines += ["", _QUESTIONS[table], f"[{table}]"]

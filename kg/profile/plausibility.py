@@ -9,7 +9,6 @@ judged by its values and subjects (``kg.profile.rules``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Literal
 
 from kg.base.plain_text import list_words

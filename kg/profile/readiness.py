@@ -36,12 +36,13 @@ FORMULA = (
     "subject may have several values, a triplet can also ask about three values: floor(m / 3) of "
     "the m values that can be named is added. Where a single drafted rule contradicts, there are "
     "no more triplets than subjects without the most frequent value, since a YES or a NO is about "
-    "one of these; for a rule of one direction no more than ends of chains of two links, which "
-    f"a NO is about; and one for each {OTHER_KINDS} of another kind. A true value is set aside for "
+    "one of these; for a rule of one direction no more than ends of chains of two links, which a "
+    f"NO is about; and one for each {OTHER_KINDS} of another kind. A true value is set aside for "
     f"each UNKNOWN card: of a predicate with more than {LARGE_PREDICATE:,} facts at most a tenth "
     "of them. It is 0 where no rule can contradict. Fewer cards are made where names, facts and "
-    f"numbers of links do not match; where no triplet can be made, pairs of a YES and a NO are. Asked about are predicates that can give {MIN_CEILING} "
-    "triplets in which the value of the UNKNOWN card is shared, so that it can be true."
+    "numbers of links do not match; where no triplet can be made, pairs of a YES and a NO are. "
+    f"Asked about are predicates that can give {MIN_CEILING} triplets in which the value of the "
+    "UNKNOWN card is shared, so that it can be true."
 )
 
 

@@ -45,7 +45,7 @@ ANSWER_TABLES: Mapping[str, Literal["one_value", "one_way"]] = {
     "no-cycle": "one_way",
     "no-reverse": "one_way",
 }
-"""Kinds of drafted rules that are judged for each predicate (``Judgement``) → where the user answers
+"""Kinds of drafted rules that are judged for each predicate (``Judgement``) → where the user says
 whether one is true, see ``Answers``."""
 NAME_PREFIX = "urn:epoche:"
 """Prefix of the names of drafted shapes; the origin follows, so that proofs show it."""

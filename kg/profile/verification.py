@@ -28,9 +28,7 @@ class KeptRules(NamedTuple):
     """Their constraints."""
 
 
-def select_kept_rules(
-    graph: Graph, closure: Closure, rules: Mapping[str, DraftRule]
-) -> KeptRules:
+def select_kept_rules(graph: Graph, closure: Closure, rules: Mapping[str, DraftRule]) -> KeptRules:
     """Selects the rules that the graph keeps, both as it is and with all that follows from it.
 
     What follows may break a rule that the stated facts keep: a value of a sub-property is another

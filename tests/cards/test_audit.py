@@ -268,7 +268,7 @@ def make_truth_cards(n_cards: int) -> tuple[list[Card], dict[Claim, bool]]:
             claim = Claim(card.claim.subj, pred, card.claim.obj)
             truth[claim] = is_true
             meta = {"full_label": "E" if is_true else ("C", "U")[number % 2]}
-            card = msgspec.structs.replace(card, claim=claim, meta=meta)  # noqa: PLW2901
+            card = msgspec.structs.replace(card, claim=claim, meta=meta)
         cards.append(card)
     return cards, truth
 

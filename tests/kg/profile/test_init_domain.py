@@ -222,8 +222,8 @@ def edit_answers(folder: Path, *changes: tuple[str, str]) -> None:
 def test_every_rule_can_be_taken_back(people: Path, tmp_path: Path) -> None:
     text = people.read_text("utf-8")
     lines = [
-        f'ex:p{n} ex:status "{("on", "off")[n % 2]}" ; ex:height {n % 7} ; ex:employer ex:f{n % 5} ; '
-        f"ex:trusts ex:f{n % 3} ; ex:mood ex:m{n % 2} ."
+        f'ex:p{n} ex:status "{("on", "off")[n % 2]}" ; ex:height {n % 7} ; '
+        f"ex:employer ex:f{n % 5} ; ex:trusts ex:f{n % 3} ; ex:mood ex:m{n % 2} ."
         for n in range(90)
     ]
     lines += [f'ex:f{n} a ex:Firm ; rdfs:label "Firm {"ABCDE"[n]}" .' for n in range(5)]
