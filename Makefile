@@ -77,7 +77,7 @@ $(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED LLM_PORT LLM_NUM,$(if $(and $($(na
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: all llm llm-run ask-sample degrade-sample draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval sample metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
+.PHONY: own-folder all llm llm-run ask-sample degrade-sample draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval sample metrics report compare audit inspect lint test test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval sample metrics report ## The main job: cards, near-misses, every offline system and recorded models, metrics, report
@@ -162,17 +162,30 @@ setup-llm: $(VENV)/$(if $(filter smollm2,$(GGUF)),.smollm2,.llm) ## Make .venv w
 
 # -- the main job --------------------------------------------------------------------------------
 
+# Two graphs or domains of one name have one folder by default: what is in it says whose it is, while that exists.
+first_graph = $(if $(filter-out $(wildcard $(KG)),$(KG)),$(KG),$(firstword $(KG)))
+source      = $(if $(KG),$(first_graph),$(if $(wildcard kg/domains/$(DOMAIN)/domain.toml),kg/domains/$(DOMAIN),$(DOMAIN:/=)))
+claim_folder = path="$$(cd "$$(dirname '$(source)')" 2>/dev/null && pwd -P)/$$(basename '$(source)')"; \
+  mkdir -p '$(OUT)' && file='$(OUT)/source.txt' && old="$$(cat "$$file" 2>/dev/null)"; \
+  if [ -n "$$old" ] && [ "$$old" != "$$path" ] && [ -e "$$old" ]; then \
+  echo "error: $(OUT) has the results of $$old. Choose a folder for those of $$path with OUT=results/NAME, or remove $(OUT)" >&2; exit 2; fi; \
+  printf '%s\n' "$$path" > "$$file"
+
+own-folder:
+	@$(if $(KG)$(filter-out rivers,$(DOMAIN)),$(claim_folder))
+
+
 draft: setup
 	@$(if $(drafted),$(EPOCHE) kg init $(if $(filter-out $(wildcard $(KG)),$(KG)),'$(KG)',$(KG)) $(if $(SHAPES),--shapes '$(SHAPES)') --name '$(basename $(notdir $(firstword $(KG))))' --out '$(drafted)')
 
-cards: setup draft ## E/C/U cards, each proved twice, and some whose facts differ from the graph   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= NUM_FAITHFUL= SEED= OUT=]
+cards: own-folder setup draft ## E/C/U cards, each proved twice, and some whose facts differ from the graph   [DOMAIN= | KG= SHAPES=] [PRED= PRED_LABEL= NUM= NUM_FAITHFUL= SEED= OUT=]
 	@$(EPOCHE) cards $(source_flags) $(pred_flags) --num-per-type $(NUM) --num-faithfulness $(NUM_FAITHFUL) --audit --seed $(SEED) --out '$(OUT)/context_cards.jsonl'
 
-near-miss: setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
+near-miss: own-folder setup ## Near-misses, each proved false or unknown   [the same, NUM_NEAR=]
 	@$(EPOCHE) near-miss $(source_flags) $(if $(wildcard $(OUT)/context_cards.jsonl),--cards '$(OUT)/context_cards.jsonl') $(pred_flags) --num $(NUM_NEAR) --audit --seed $(SEED) --out '$(OUT)/near_miss_cards.jsonl'
 
 # What systems answer: the cards and the near-misses, whichever were made, as one set; both are made if none was.
-card-set: setup
+card-set: own-folder setup
 	@[ -f '$(OUT)/context_cards.jsonl' ] || [ -f '$(OUT)/near_miss_cards.jsonl' ] || $(MAKE) --no-print-directory cards near-miss
 	@$(EPOCHE) join $$(ls $(OUT)/context_cards.jsonl $(OUT)/near_miss_cards.jsonl 2>/dev/null) --out '$(card_set)'
 

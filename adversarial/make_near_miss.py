@@ -117,9 +117,10 @@ def main(
             draw_without_leaks,
         )
 
-        near_misses, card_audit = draw_without_leaks(
+        drawing = draw_without_leaks(
             draw_near_misses, lambda drawn: audit_new_cards(kb, drawn.cards)
         )
+        near_misses, card_audit = drawing.cards, drawing.audit
         leaks = describe_leaks(card_audit)
         unaudited = describe_missing_audit(card_audit)
     else:
@@ -156,6 +157,7 @@ def main(
         missing=near_misses.missing,
         notes=near_misses.notes,
         warnings=[*leaks, *unaudited],
+        drawings=drawing.describe() if audit else None,
     )
     manifest |= describe_source_files(kb.domain, out)
     if origin.domain is not None:

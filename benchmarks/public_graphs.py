@@ -96,8 +96,25 @@ def count_leaks(cards: Path) -> int:
 def find_problem(output: str) -> str:
     """Returns the first sentence that says why nothing came of a graph."""
     lines = [line for line in output.splitlines() if re.match(r"(warning: Nothing|error:)", line)]
-    text = re.sub(r"^(warning|error): ", "", lines[0]) if lines else ""
+    return get_sentence(re.sub(r"^(warning|error): ", "", lines[0])) if lines else ""
+
+
+def get_sentence(text: str) -> str:
+    """Returns the first sentence of a message."""
     return text.split(". ")[0].rstrip(".")
+
+
+def find_missing_label(cards: Path) -> str:
+    """Returns why a card set lacks a label, as its manifest says; empty if it has all three."""
+    manifest = cards.with_suffix(".manifest.json")
+    if not manifest.exists() or len(read_labels(cards)) == 3:
+        return ""
+    record = json.loads(manifest.read_text("utf-8"))
+    [missing, *_] = [text for text in record["warnings"] if text.startswith("No card has")]
+    # The first note says again which label is missing; the next says why, and how often.
+    return "; ".join(
+        [missing.split(",")[0], *(text.split(" (")[0] for text in record["notes"][1:2])]
+    )
 
 
 def try_graph(source: Source, numbers: Sequence[int], folder: Path, *, own_shapes: bool) -> Row:
@@ -118,7 +135,7 @@ def try_graph(source: Source, numbers: Sequence[int], folder: Path, *, own_shape
         code, output = run_command(
             "cards", *domain, "--num-per-type", number, "--audit", "--out", out
         )
-        problem = problem or (find_problem(output) if code else "")
+        problem = problem or (find_problem(output) if code else find_missing_label(out))
         cards[number], leaks[number] = read_labels(out), count_leaks(out)
     out, near = folder / f"cards_{numbers[0]}.jsonl", folder / "near.jsonl"
     if out.exists():

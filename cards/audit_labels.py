@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cards.label_check import LabelCheck
     from cards.leakage.audit import Audit, Baseline
     from kg.claims import Regime
+    from kg.graph import Graph
     from kg.knowledge import KnowledgeBase
 
 MAX_PRINTED_DISAGREEMENTS = 10
@@ -63,21 +64,27 @@ def main(
     from cards.leakage.degrees import DegreeCounter
     from cards.leakage.surface import get_readable_name
     from kg.base.errors import AuditFailedError
+    from kg.entailment import Closure
 
     all_cards = read_cards(cards)
     audited_cards = [card for card in all_cards if card.kind not in FAITHFULNESS_KINDS]
-    count_degrees = label_check = None
+    count_degrees = count_full_degrees = label_check = None
     get_name: Callable[[str], str] = get_readable_name
     kb = _open_sources(cards, domain, tuple(kg or ()), tuple(shapes or ()), engine)
     if kb is not None:
         label_check = check_labels(all_cards, kb.oracle)
         get_name = kb.verbaliser.render_term
         count_degrees = DegreeCounter(kb.graph.index, kb.oracle.closure.index).count
+        full_graph = _load_full_graph(cards, kb, tuple(kg or ()))
+        if full_graph is not None:
+            closure = Closure(full_graph, kb.domain.regime)
+            count_full_degrees = DegreeCounter(full_graph.index, closure.index).count
     audit = audit_cards(
         audited_cards,
         seed=seed,
         count_degrees=count_degrees,
         get_name=get_name,
+        count_full_degrees=count_full_degrees,
     )
     if as_json:
         report = {
@@ -145,6 +152,26 @@ def _open_sources(
         return None
 
 
+def _load_full_graph(cards: Path, kb: KnowledgeBase, graph_files: tuple[Path, ...]) -> Graph | None:
+    """Loads the graph before facts were set aside; None if none were, or if it is gone."""
+    from cards.card_origin import read_card_origin
+    from kg.domain import load_domain
+    from kg.graph import Graph
+
+    origin = read_card_origin(cards)
+    domain_file = kb.domain.file
+    for files in (
+        graph_files,
+        tuple(cards.parent / name for name in origin.full_graph_files),
+        load_domain(domain_file).graph_files if domain_file else (),
+    ):
+        if origin.full_graph_sha256 and files and all(path.is_file() for path in files):
+            graph = Graph.load(files)
+            if graph.sha256 == origin.full_graph_sha256:
+                return graph
+    return None
+
+
 def _print_audit(audit: Audit, *, n_excluded: int) -> None:
     from cards.leakage.audit import N_MEASURES
 
@@ -163,7 +190,14 @@ def _print_audit(audit: Audit, *, n_excluded: int) -> None:
         )
         _print_baselines(audit.baselines)
         for name in audit.not_tried:
-            print_text(f"  {name}: not tried, because no graph is given (--kg or --domain)")
+            print_text(f"  {name}: not tried, because that graph is not known (--kg or --domain)")
+    if audit.truth_baselines:
+        print_text("")
+        print_text(
+            f"Which of {audit.n_truth} unknown claims, half of them true, are true in the graph "
+            "before facts were set aside; tells no label"
+        )
+        _print_baselines(audit.truth_baselines)
     print_text("")
     print_text(
         f"String rules, not counted as leaks because comparing pairs is part of the task "

@@ -45,6 +45,7 @@ def build_card_manifest(
     set_aside: Sequence[Claim] = (),
     full_graph: Graph | None = None,
     warnings: Sequence[str] = (),
+    drawings: dict[str, int] | None = None,
 ) -> dict[str, Any]:
     """Builds the manifest of a card set, with everything that determines the cards.
 
@@ -59,6 +60,8 @@ def build_card_manifest(
         set_aside: facts of ``full_graph`` that ``kb`` lacks.
         full_graph: the user's graph.
         warnings: what whoever reads scores on these cards must know.
+        drawings: how often the set was drawn until its audit found no leak; None if it was not
+            audited.
     """
     unknown = Counter(
         (card.claim.pred, card.meta["full_label"]) for card in cards if "full_label" in card.meta
@@ -89,6 +92,7 @@ def build_card_manifest(
         "unique_names": kb.domain.unique_names,
         "seed": seed,
         "params": params,
+        **({"drawings": drawings} if drawings else {}),
         "versions": {
             "python": _get_python_version(),
             **{name: package_version(name) for name in PACKAGES},
@@ -156,6 +160,7 @@ def describe_source_files(
     """
     folder = Path(out).parent
     files: dict[str, Any] = {}
+    own_files: tuple[Path, ...] = ()
     if domain.file is not None:
         if SHIPPED_FOLDER.resolve() not in domain.file.resolve().parents:
             files["domain_file"] = make_relative_name(domain.file, folder)
@@ -166,6 +171,9 @@ def describe_source_files(
     else:
         graph_files = (graph_file,) if graph_file is not None else domain.graph_files
         files["shapes_files"] = [make_relative_name(p, folder) for p in domain.shapes_files]
+    if graph_file is not None and domain.graph_files != own_files:
+        full_graph_files = [make_relative_name(path, folder) for path in domain.graph_files]
+        files["full_graph_files"] = full_graph_files
     return {"graph_files": [make_relative_name(path, folder) for path in graph_files], **files}
 
 
@@ -196,7 +204,7 @@ def build_joined_manifest(
             )
         if key in _COMMON_KEYS or values[0]:
             common_values[key] = values[0]
-    for key in ("domain_file", "graph_files", "shapes_files"):
+    for key in ("domain_file", "graph_files", "full_graph_files", "shapes_files"):
         resolved = [
             _resolve_names(path, part.get(key)) for path, part in zip(files, manifests, strict=True)
         ]

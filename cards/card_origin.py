@@ -25,6 +25,8 @@ class CardOrigin(msgspec.Struct, frozen=True):
     full_graph_sha256: str | None = None
     """The graph before facts were set aside; null if none were. ``graph_files`` then has the rest,
     which was written beside the cards."""
+    full_graph_files: tuple[str, ...] = ()
+    """Its files, if they are not the domain's, relative to the card file."""
     shapes_sha256: str | None = None
     regime: str | None = None
     domain_file: str | None = None

@@ -128,8 +128,8 @@ def main(
 
     def draw_cards(number: int) -> CardSet:
         """Makes the cards; those of later drawings more strictly."""
-        drawing = {"redraw": number, "is_strict": number >= FIRST_STRICT_DRAWING}
-        return make_cards(kb, msgspec.structs.replace(plan, **drawing), progress=track_cards)
+        changes = {"redraw": number, "is_strict": number >= FIRST_STRICT_DRAWING}
+        return make_cards(kb, msgspec.structs.replace(plan, **changes), progress=track_cards)
 
     leaks: list[str] = []
     unaudited: list[str] = []
@@ -141,9 +141,11 @@ def main(
             draw_without_leaks,
         )
 
-        card_set, card_audit = draw_without_leaks(
-            draw_cards, lambda drawn: audit_new_cards(drawn.kb, drawn.cards)
+        drawing = draw_without_leaks(
+            draw_cards,
+            lambda drawn: audit_new_cards(drawn.kb, drawn.cards, kb if drawn.set_aside else None),
         )
+        card_set, card_audit = drawing.cards, drawing.audit
         leaks = describe_leaks(card_audit)
         unaudited = describe_missing_audit(card_audit)
     else:
@@ -185,6 +187,7 @@ def main(
         set_aside=card_set.set_aside,
         full_graph=kb.graph,
         warnings=[*leaks, *unaudited, *describe_missing_labels(card_set.cards)],
+        drawings=drawing.describe() if audit else None,
     )
     # Systems must answer from what was left, so it is written beside the cards.
     own_graph = card_set.kb.graph if card_set.set_aside else None
@@ -213,6 +216,8 @@ def main(
     print_text(f"{len(card_set.cards)} cards → {out}   [cards:{manifest['cards_sha256'][:12]}]")
     if audit and not leaks and not unaudited:
         print_text(f"audit: none of {card_audit.tests} baselines predicts the labels")
+    if audit and (note := drawing.describe_truth_leaks()):
+        print_text(note)
     for warning in (*leaks, *unaudited):
         print_warning(warning)
     if card_set.missing:

@@ -35,7 +35,8 @@ def main(
 ) -> None:
     """Drafts a domain from a graph: rules that its data confirm, words, and what can be asked.
 
-    Running it again keeps the answers in confirm.toml. Facts that were extracted from documents
+    Running it again keeps the answers in confirm.toml and files that you have edited: a new draft
+    of these is written beside them (domain.new.toml). Facts that were extracted from documents
     (JSON lines with subject, relation, object, quote and passage) become a graph first; with
     --passages, only those that their passage states.
     """
@@ -44,9 +45,16 @@ def main(
     from kg.base.files import to_json_bytes, write_files_atomic
     from kg.base.plain_text import clean_text, format_count
     from kg.graph import Graph
-    from kg.profile.answers import read_answers
+    from kg.profile.answers import read_answers, refuse_unknown_answers
     from kg.profile.draft import DomainTexts, draft_domain
-    from kg.profile.folder import FACTS_GRAPH, QUOTES, add_checksum, check_folder
+    from kg.profile.folder import (
+        ANSWERS_FILE,
+        FACTS_GRAPH,
+        QUOTES,
+        check_folder,
+        is_unchanged,
+        place_files,
+    )
     from kg.profile.review import (
         REVIEW_FILE,
         REVIEW_PAGE,
@@ -57,7 +65,9 @@ def main(
     check_folder(
         out, [*graph, *(shapes or ()), *([passages] if passages else [])], overwrite=overwrite
     )
-    answers = read_answers(out / "confirm.toml")
+    answers = own_answers = read_answers(out / ANSWERS_FILE)
+    # What init wrote and nobody edited can be about what a changed graph no longer has.
+    is_answered = not is_unchanged(out / ANSWERS_FILE)
     with show_stages() as show_stage:
         show_stage("reading", 0, 0)
         facts: FactDomain | None = None
@@ -82,15 +92,22 @@ def main(
             texts=DomainTexts(facts.wordings, passages, QUOTES) if facts else None,
             show_stage=show_stage,
         )
+    stale = [one for one in draft.unknown_answers if one.key in getattr(own_answers, one.table)]
+    if is_answered:
+        refuse_unknown_answers(stale, out / ANSWERS_FILE)
     report = draft.report
     pages = {}
     if facts:
         page = render_review_page(report.domain, report.predicates, facts.facts, rejected, answers)
         pages[out / REVIEW_PAGE] = page.encode()
-    files = {out / file: add_checksum(file, text) for file, text in draft.files.items()}
+    files, file_notes = place_files(out, draft.files, overwrite=overwrite)
     write_files_atomic(files | pages)
     for note in facts.notes if facts else ():
         (print_warning if as_json else print_text)(note)
+    for one in stale:
+        print_warning(f"the graph no longer has {one}, which was {str(one.is_true).lower()}")
+    for note in (*draft.notes, *file_notes):
+        print_warning(note)
     if as_json:
         print_json(to_json_bytes(report, indent=2).decode())
         return
@@ -102,7 +119,7 @@ def main(
             f"{format_count(report.doubtful, 'more predicate')} could be asked about if the data's "
             f"rule is true in the world: say so in {out / 'confirm.toml'} and run this again"
         )
-    print_text(f"→ {', '.join(str(out / file) for file in draft.files)}")
+    print_text(f"→ {', '.join(map(str, files))}")
     if facts:
         print_text(f"To reject facts that no passage states, open {out / REVIEW_PAGE}")
     print_text(

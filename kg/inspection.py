@@ -10,6 +10,7 @@ import msgspec
 
 from kg.base.plain_text import clean_text
 from kg.claims import Violation
+from kg.single_values import find_single_value
 from kg.skipped_content import describe_skipped_content
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, is_blank, is_iri, is_literal, is_malformed_iri
 from kg.triples.index import Index
@@ -236,25 +237,20 @@ def _collect_used_terms(index: Index) -> dict[int, None]:
 def _count_predicates(
     asserted: Index, closure: Index, mentions: _MentionedTerms
 ) -> list[PredicateCount]:
-    get_text, get_id = closure.terms.get_text, closure.terms.get
-    rdf_type, functional_property = get_id(RDF_TYPE), get_id(OWL + "FunctionalProperty")
+    get_text = closure.terms.get_text
     rows = []
     for p in closure.list_predicates():
         triples = asserted.count_triples(p)
         subjects = len(asserted.get_subjects(p))
-        is_functional = (
-            rdf_type is not None
-            and functional_property is not None
-            and closure.has_triple(p, rdf_type, functional_property)
-        )
+        single_value = find_single_value(asserted, p, axioms=closure)
         rows.append(
             PredicateCount(
                 iri=get_text(p),
                 triples=triples,
                 entailed=closure.count_triples(p) - triples,
                 subjects=subjects,
-                single_valued=subjects > 1 and subjects == triples,
-                functional=is_functional,
+                single_valued=single_value.in_data and subjects > 1,
+                functional=single_value.by_axiom,
                 constrained=get_text(p) in mentions,
             )
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +15,14 @@ from hypothesis import strategies as st
 from stage_calls import run_epoche
 
 from cards.card import read_cards
+from cards.generation.card_plan import CardPlan
+from cards.generator import make_cards
+from cards.knowledge_base import open_knowledge_base
+from kg.base.files import write_files_atomic
+from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
+from kg.profile.draft import draft_domain
+from kg.profile.rules import Answers
 
 PREFIXES = (
     "@prefix ex: <https://example.org/x#> .\n"
@@ -114,6 +123,107 @@ def test_any_graph_goes_all_the_way_or_says_why(
     accuracy = metrics["policies"]["licensed"]["systems"]["kg"]["metrics"]["accuracy"]
     assert accuracy["value"] == 1.0
     assert "<script>alert" not in (folder / "r.html").read_text("utf-8")
+
+
+def count_triplets(domain: Path, per_label: int = 80) -> dict[str, int]:
+    """Makes cards of a drafted domain; counts the triplets of each predicate."""
+    kb, predicates = open_knowledge_base(str(domain), [], [], None, [], [])
+    cards = make_cards(kb, CardPlan(predicates=tuple(predicates), per_label=per_label)).cards
+    if len({card.label for card in cards}) < 3:
+        return {}
+    counts = Counter((card.claim.pred, card.label) for card in cards)
+    return {pred: n for (pred, label), n in counts.items() if label == "E"}
+
+
+@st.composite
+def linked_graphs(draw: st.DrawFn) -> str:
+    """Draws a graph with links that go one way, and axioms from which more of them follow."""
+    rng = random.Random(draw(st.integers(0, 10**6)))
+    n_things = draw(st.sampled_from([24, 45]))
+    n_values = draw(st.sampled_from([2, 5, 25]))
+    skew = draw(st.sampled_from([1.0, 4.0]))  # most subjects have the first values
+    depth = draw(st.sampled_from([2, 3, 8]))
+    lines = [PREFIXES]
+    for axiom in (
+        "ex:chief owl:inverseOf ex:chiefOf .",
+        "ex:bossOf owl:inverseOf ex:reportsTo .",
+        "ex:openingYear rdfs:subPropertyOf ex:year .",
+        "ex:reportsTo a owl:AsymmetricProperty , owl:FunctionalProperty .",
+        "ex:A rdfs:subClassOf [ owl:onProperty ex:precedes ; owl:maxCardinality 1 ] .",
+        "ex:code a owl:InverseFunctionalProperty .",
+        "ex:A owl:disjointWith ex:B . ex:size rdfs:domain ex:A .",
+    ):
+        if draw(st.booleans()):
+            lines.append(axiom)
+    for n in range(n_things):
+        name = "".join(rng.choices(SYLLABLES, k=3)).title()
+        lines.append(f'ex:t{n} a ex:{"AB"[n % 5 == 0]} ; rdfs:label "{name} {n}x" .')
+        value = int(n_values * rng.random() ** skew)
+        facts = {
+            "size": f'"{value}.5"^^xsd:decimal', "status": f'"state {value}"',
+            "code": f'"c{n if skew == 1 else value}"', "openingYear": f'"{1990 + value}"',
+            "year": f'"{1990 + value}"', "reportsTo": f"ex:t{n // depth}",
+            "bossOf": f"ex:t{n * depth}", "precedes": f"ex:t{n + 1}",
+            "partOf": f"ex:t{rng.randrange(max(1, n))}", "chiefOf": f"ex:t{n_things - n - 1}",
+            "manager": f"ex:t{value}",
+        }  # fmt: skip
+        lines += [f"ex:t{n} ex:{p} {o} ." for p, o in facts.items() if rng.random() < 0.8]
+    return "\n".join(lines)
+
+
+@given(text=st.one_of(linked_graphs(), graphs()))
+@settings(max_examples=6, deadline=None)
+def test_no_graph_gives_more_cards_than_its_ceiling(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    folder = tmp_path_factory.mktemp("ceiling")
+    (folder / "g.ttl").write_text(text, "utf-8")
+    check_ceilings(folder, [folder / "g.ttl"])
+
+
+ZOO = {
+    "cgmes-microgrid": ["MicroGrid-NL-MAS-EQ_diff.trig.gz"],
+    "fibo-institutions": [
+        "FinancialInstitutionExamples.rdf.gz", "BusinessCentersIndividuals.rdf.gz"
+    ],
+    "ics-chart": ["chart.ttl.gz"],
+    "wikidata-q42": ["Q42.ttl.gz"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_public_graphs_give_at_most_their_ceiling(
+    public_data: Path, tmp_path: Path, name: str
+) -> None:
+    folder = public_data / "zoo" / name
+    if not folder.is_dir():
+        pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
+    check_ceilings(tmp_path, [folder / file for file in ZOO[name]])
+
+
+def test_the_table_of_public_graphs_says_why_a_label_is_missing(public_data: Path) -> None:
+    if not (public_data / "zoo" / "pizza").is_dir():
+        pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
+    script = Path(__file__).parents[1] / "benchmarks" / "public_graphs.py"
+    command = [sys.executable, str(script), str(public_data / "zoo"), "--only", "pizza"]
+    done = subprocess.run(
+        [*command, "--num", "8"], capture_output=True, text=True, check=True, cwd=script.parents[1]
+    )
+    cells = [cell.strip() for cell in done.stdout.splitlines()[-1].split("|")]
+    assert cells[3].endswith("/ 0")
+    assert cells[-2].startswith("No card has the answer UNKNOWN; ")
+
+
+def check_ceilings(folder: Path, files: list[Path]) -> None:
+    domain = folder / "d"
+    draft = draft_domain(
+        Graph.load(files), domain, Answers({}, {}), name="g", show_stage=lambda *_: None
+    )
+    write_files_atomic({domain / name: text.encode() for name, text in draft.files.items()})
+    if draft.report.asked:
+        ceilings = {row.iri: row.ceiling for row in draft.report.predicates}
+        for pred, n in count_triplets(domain).items():
+            assert n <= ceilings[pred], (pred, n, ceilings[pred])
 
 
 def check_cards(cards: Path, domain: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -287,6 +288,42 @@ def test_make_refuses_misspelt_variables_and_numbers(variable: str, message: str
     assert listing.returncode == 2
     assert message in listing.stderr
     assert not listing.stdout
+
+
+def test_make_keeps_graphs_of_one_name_apart(tmp_path: Path) -> None:
+    """Two graphs called data.ttl have the same folder of results by default."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for file in ("data.ttl", "my data.ttl"):
+            (tmp_path / name / file).write_text("", "utf-8")
+        (tmp_path / name / "mine").mkdir()
+
+    def claim_folder(*variables: str) -> subprocess.CompletedProcess[str]:
+        command = [make, "--no-print-directory", "own-folder", *variables]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    for source in ("KG={}/data.ttl", "KG={}/my data.ttl", "DOMAIN={}/mine"):
+        out = f"OUT={tmp_path / 'out' / source[:2]}{len(source)}"
+        first, second = (source.format(tmp_path / name) for name in ("a", "b"))
+        for variable, code in ((first, 0), (first, 0), (second, 2), (first, 0)):
+            done = claim_folder(variable, out)
+            assert done.returncode == code, done.stderr
+        done = claim_folder(second, out)
+        assert f"has the results of {first.split('=', 1)[1]}. Choose a folder" in done.stderr
+        relative = os.path.relpath(first.split("=", 1)[1], ROOT)
+        done = claim_folder(f"{source.split('=')[0]}={relative}", out)
+        assert done.returncode == 0, done.stderr
+    # What is no longer there keeps nobody out.
+    shutil.rmtree(tmp_path / "a")
+    done = claim_folder(second, out)
+    assert done.returncode == 0, done.stderr
+    for goal in ("cards", "near-miss", "eval"):
+        command = [make, "-n", goal, "KG=data.ttl", "OUT=o"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert "file='o/source.txt'" in done.stdout
 
 
 def test_make_takes_every_variable_of_its_help() -> None:

@@ -8,6 +8,9 @@ their facts with a test card are excluded from training as well. Each has three 
 * balanced accuracy, the mean recall of the labels; chance is 1 / the number of labels;
 * AUC, the area under the ROC curve, one label against the rest, the mean of all; chance is 1/2.
 
+Of cards for which facts were set aside, other baselines predict which U cards' claims are true in
+the graph that still has these facts: neither the subject's degree nor the names should tell.
+
 For m baselines, the level of each interval is α / 3m (Bonferroni): the probability that any measure
 of any baseline is reported as a leak on a card set without leaks is at most α.
 """
@@ -24,10 +27,12 @@ import numpy as np
 from cards.card import Card
 from cards.leakage.baselines import (
     DEGREES,
+    FULL_DEGREES,
     MAX_FOLDS,
     Prediction,
     choose_fold_count,
     cross_validate,
+    cross_validate_truth,
 )
 from cards.leakage.degrees import Degrees
 from cards.leakage.measures import Groups, Measure, group_cards, measure_accuracy, measure_auc
@@ -38,6 +43,9 @@ from kg.claims import GOLD_OF_LABEL, LABELS, Claim
 ALPHA = 0.05
 N_MEASURES = 3
 """Number of measures of each baseline that are tested against chance."""
+
+MIN_TRUTH_FOLDS = 5
+"""Minimum number of folds by which the truth of U cards is predicted."""
 
 Verdict = Literal["at chance", "LEAKS", "task"]
 
@@ -100,6 +108,11 @@ class Audit(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     not_tried: tuple[str, ...] = ()
     """Baselines that were not tried, because they need a graph and none was given."""
+    truth_baselines: tuple[Baseline, ...] = ()
+    """Methods that predict which claims of U cards are true in the graph before facts were set
+    aside. They tell no label, so they are no ``leaks``; together their level is ``alpha``, too."""
+    n_truth: int = 0
+    """Number of claims that they are tried on: half of them are true."""
 
     @property
     def level(self) -> float:
@@ -118,6 +131,7 @@ def audit_cards(
     seed: int = 12345,
     count_degrees: Callable[[Claim], Degrees] | None = None,
     get_name: Callable[[str], str] = get_readable_name,
+    count_full_degrees: Callable[[Claim], Degrees] | None = None,
 ) -> Audit:
     """Audits a card set.
 
@@ -128,6 +142,8 @@ def audit_cards(
             ``cards/leakage/degrees.py``; if omitted, the baseline on degrees is not tried, and
             popularity is the number of the file's own facts that mention the term.
         get_name: term text → the term's name; if omitted, the readable end of its IRI.
+        count_full_degrees: as ``count_degrees``, in the graph before facts were set aside; if
+            omitted, no baseline has the subject's degree there.
 
     Returns:
         The audit. With fewer than two labels, or too few groups for two folds, ``baselines`` is
@@ -148,6 +164,10 @@ def audit_cards(
     gold = np.array([card.label for card in cards])
     n_folds = choose_fold_count(gold, groups)
     predictions: list[Prediction] = []
+    truths: list[Prediction] = []
+    unknowns = select_unknowns(cards)
+    truth = np.array([is_true_in_full_graph(cards[i]) for i in unknowns])
+    unknown_groups = Groups(*(numbers[unknowns] for numbers in groups))
     if len(label_counts) < 2:
         notes.append(f"only one label ({', '.join(label_counts) or 'none'}): nothing to predict")
     elif n_folds < 2:
@@ -158,10 +178,21 @@ def audit_cards(
         if len(label_counts) < 3:
             notes.append(f"labels present: {', '.join(label_counts)}; chance refers to these only")
         predictions = cross_validate(
-            cards, surfaces, gold, groups, n_folds, seed, count_degrees, get_name
+            *(cards, surfaces, gold, groups, n_folds, seed, count_degrees, get_name),
+            count_full_degrees,
         )
+        n_truth_folds = choose_fold_count(truth, unknown_groups) if unknowns else 0
+        if n_truth_folds >= MIN_TRUTH_FOLDS:
+            counters = ((DEGREES, count_degrees), (FULL_DEGREES, count_full_degrees))
+            truths = cross_validate_truth(
+                [cards[i] for i in unknowns],
+                *(truth, unknown_groups, n_truth_folds, seed),
+                [(name, count) for name, count in counters if count is not None],
+            )
     level = ALPHA / max(len(predictions) * N_MEASURES, 1)
     baselines = tuple(_make_baseline(p, gold, groups, level) for p in predictions)
+    truth_level = ALPHA / max(len(truths) * N_MEASURES, 1)
+    truth_baselines = tuple(_make_baseline(p, truth, unknown_groups, truth_level) for p in truths)
     rules = tuple(
         _make_rule(
             name,
@@ -183,7 +214,42 @@ def audit_cards(
         rules,
         find_mixed_states(cards, surfaces),
         tuple(notes),
-        (DEGREES,) if predictions and count_degrees is None else (),
+        tuple(
+            name
+            for name, count, has_use in (
+                (DEGREES, count_degrees, True),
+                (FULL_DEGREES, count_full_degrees, bool(unknowns)),
+            )
+            if predictions and count is None and has_use
+        ),
+        truth_baselines,
+        len(unknowns) if truths else 0,
+    )
+
+
+def is_true_in_full_graph(card: Card) -> bool:
+    """Returns whether the claim of a U card is true in the graph before facts were set aside."""
+    return bool(card.meta["full_label"] == "E")
+
+
+def select_unknowns(cards: Sequence[Card]) -> list[int]:
+    """Selects U cards of which the full graph decides the claims: as many true as false ones.
+
+    So it is of each predicate, because the predicate asked about is neither a name nor a degree.
+
+    Returns:
+        Their numbers.
+    """
+    numbers: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for number, card in enumerate(cards):
+        if card.label == "U" and "full_label" in card.meta:
+            numbers[card.claim.pred][is_true_in_full_graph(card)].append(number)
+    # The cards of a set are in random order, so the first ones are a random sample.
+    return sorted(
+        number
+        for both in numbers.values()
+        for found in both
+        for number in found[: min(map(len, both))]
     )
 
 

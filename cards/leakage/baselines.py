@@ -23,6 +23,9 @@ from kg.claims import Claim
 MAX_FOLDS = 8
 DEGREES = "degrees in the graph"
 """The name of the baseline that needs a graph."""
+LETTERS = "question, letter n-grams"
+FULL_DEGREES = "subject's degree in the full graph"
+"""The name of the baseline that needs the graph before facts were set aside."""
 
 
 class Prediction(NamedTuple):
@@ -56,6 +59,7 @@ def cross_validate(
     seed: int,
     count_degrees: Callable[[Claim], Degrees] | None,
     get_name: Callable[[str], str],
+    count_full_degrees: Callable[[Claim], Degrees] | None = None,
 ) -> list[Prediction]:
     """Cross-validates all baselines.
 
@@ -68,26 +72,16 @@ def cross_validate(
         seed: seed of the folds and the learners.
         count_degrees: claim → links of its subject and object in the graph; None without a graph.
         get_name: term text → the term's name.
+        count_full_degrees: the same as ``count_degrees`` in the graph before facts were set aside.
     """
     from scipy.sparse import csr_matrix, hstack
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.linear_model import RidgeClassifier
-    from sklearn.model_selection import StratifiedGroupKFold
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier
 
     with warnings.catch_warnings():
         # The learners warn about slow convergence and unequal folds, which change no verdict here.
         warnings.simplefilter("ignore")
-        # No cluster is in both the training and the test cards. Cards that share their facts with
-        # a test card are removed from the training cards here.
-        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-        splits = [
-            (train[~np.isin(groups.contexts[train], groups.contexts[test])], test)
-            for train, test in splitter.split(np.zeros(len(gold)), gold, groups.clusters)
-        ]
-
+        validation = CrossValidation(gold, groups, n_folds, seed)
         surface_counts = np.array(
             [compute_features(c, s, get_name) for c, s in zip(cards, surfaces, strict=True)], float
         )
@@ -101,59 +95,31 @@ def cross_validate(
             object_popularity = np.array([[counts[card.claim.obj]] for card in cards], float)
         position = np.arange(len(cards), dtype=float)[:, None]
 
-        def build_bag(texts: list[str], **options: Any) -> Any:
-            # Fitted on all folds at once: counting words uses no labels, so nothing leaks from
-            # test to training cards.
-            try:
-                return CountVectorizer(binary=True, **options).fit_transform(texts)
-            except ValueError:  # no word occurs often enough
-                return csr_matrix((len(texts), 1))
-
         token_pattern = r"(?u)\b\w+\b"  # noqa: S105 - a word pattern, not a password
         questions = [card.question for card in cards]
         fact_texts = [" \n ".join(card.facts) for card in cards]
-        question_bag = build_bag(questions, token_pattern=token_pattern, ngram_range=(1, 2))
-        fact_bag = build_bag(fact_texts, token_pattern=token_pattern, ngram_range=(1, 2), min_df=2)
-        rule_bag = build_bag([" ".join(card.rules) for card in cards], token_pattern=token_pattern)
-        letter_bag = build_bag(questions, analyzer="char_wb", ngram_range=(2, 4), min_df=2)
+        question_bag = _build_bag(questions, token_pattern=token_pattern, ngram_range=(1, 2))
+        fact_bag = _build_bag(fact_texts, token_pattern=token_pattern, ngram_range=(1, 2), min_df=2)
+        rule_bag = _build_bag([" ".join(card.rules) for card in cards], token_pattern=token_pattern)
+        letter_bag = _build_letter_bag(questions)
         scaled_counts = csr_matrix(StandardScaler().fit_transform(surface_counts))
         all_features = hstack([question_bag, fact_bag, rule_bag, letter_bag, scaled_counts]).tocsr()
         all_counts = np.hstack([surface_counts, object_popularity, subject_popularity, position])
-
-        def make_linear() -> Any:
-            # As accurate as logistic regression on these data, and a hundred times faster.
-            return RidgeClassifier(alpha=10.0, solver="sparse_cg", random_state=seed)
 
         def make_tree() -> Any:
             return DecisionTreeClassifier(max_leaf_nodes=8, min_samples_leaf=5, random_state=seed)
 
         def make_forest() -> Any:
+            from sklearn.ensemble import RandomForestClassifier
+
             return RandomForestClassifier(50, max_depth=8, random_state=seed)
 
-        def make_deep_forest() -> Any:
-            # Large leaves: degrees are few different numbers with much noise.
-            return RandomForestClassifier(80, min_samples_leaf=10, random_state=seed)
-
-        labels = np.unique(gold)
-        most_frequent = Counter(gold.tolist()).most_common(1)[0][0]
-
-        def predict(name: str, make_learner: Callable[[], Any], features: Any) -> Prediction:
-            correct = np.empty(len(gold), dtype=bool)
-            scores = np.full((len(gold), len(labels)), 0.5)
-            for train, test in splits:
-                if len(set(gold[train].tolist())) < 2:
-                    # Learners need two classes; predict the most frequent label instead.
-                    correct[test] = gold[test] == most_frequent
-                    continue
-                model = make_learner().fit(features[train], gold[train])
-                correct[test] = model.predict(features[test]) == gold[test]
-                columns = np.searchsorted(labels, model.classes_)
-                # Learners of different folds score on different scales: what they have learnt about
-                # the shares of the labels is no merit. So scores are ranks within the fold.
-                for c, score in zip(columns, _score_labels(model, features[test]).T, strict=True):
-                    scores[test, c] = rank_scores(score) / (len(test) + 1)
-            return Prediction(name, correct, scores)
-
+        predict, make_linear = validation.predict, validation.make_linear
+        full_degrees: list[Prediction] = []
+        if count_full_degrees is not None:
+            counts_in_full = [count_full_degrees(card.claim)[:2] for card in cards]
+            forest, features = validation.make_deep_forest, np.array(counts_in_full, float)
+            full_degrees = [predict(FULL_DEGREES, forest, features)]
         column = {name: i for i, name in enumerate(FEATURE_NAMES)}
         n_facts = surface_counts[:, [column["facts"]]]
         n_words = surface_counts[:, [column["words in facts"], column["words in question"]]]
@@ -166,12 +132,122 @@ def cross_validate(
             predict("subject popularity", make_tree, subject_popularity),
             predict("position in the file", make_tree, position),
             predict("question, bag of words", make_linear, question_bag),
-            predict("question, letter n-grams", make_linear, letter_bag),
+            predict(LETTERS, make_linear, letter_bag),
             predict("facts, bag of words", make_linear, fact_bag),
             predict("all surface counts, forest", make_forest, all_counts),
             predict("all words, letters and counts", make_linear, all_features),
-            *([predict(DEGREES, make_deep_forest, degrees)] if count_degrees is not None else []),
+            *(
+                [predict(DEGREES, validation.make_deep_forest, degrees)]
+                if count_degrees is not None
+                else []
+            ),
+            *full_degrees,
         ]
+
+
+def cross_validate_truth(
+    cards: Sequence[Card],
+    truth: np.ndarray[Any, Any],
+    groups: Groups,
+    n_folds: int,
+    seed: int,
+    counters: Sequence[tuple[str, Callable[[Claim], Degrees]]],
+) -> list[Prediction]:
+    """Cross-validates whether claims of U cards are true in the graph before facts were set aside.
+
+    Whoever can tell knows what to answer from memory, and which cards test that.
+
+    Args:
+        cards: the U cards, n of them.
+        truth: what is predicted, shape (n,).
+        groups: their clusters and contexts.
+        n_folds: number of folds.
+        seed: seed of the folds and the learners.
+        counters: name of the baseline → counts the links of a claim's subject in a graph.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        validation = CrossValidation(truth, groups, n_folds, seed)
+        letters = _build_letter_bag([card.question for card in cards])
+        predictions = [validation.predict(LETTERS, validation.make_linear, letters)]
+        for name, count in counters:
+            degrees = np.array([count(card.claim)[:2] for card in cards], float)
+            predictions.append(validation.predict(name, validation.make_deep_forest, degrees))
+    return predictions
+
+
+class CrossValidation:
+    """Predicts labels by learners trained neither on the clusters nor on the facts that they test.
+
+    Args:
+        gold: the labels, shape (n,).
+        groups: clusters and contexts of the cards.
+        n_folds: number of folds.
+        seed: seed of the folds and the learners.
+    """
+
+    def __init__(self, gold: np.ndarray[Any, Any], groups: Groups, n_folds: int, seed: int) -> None:
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        self._gold, self._seed = gold, seed
+        self._labels = np.unique(gold)
+        self._most_frequent = Counter(gold.tolist()).most_common(1)[0][0]
+        # No cluster is in both the training and the test cards. Cards that share their facts with
+        # a test card are removed from the training cards here.
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        self._splits = [
+            (train[~np.isin(groups.contexts[train], groups.contexts[test])], test)
+            for train, test in splitter.split(np.zeros(len(gold)), gold, groups.clusters)
+        ]
+
+    def make_linear(self) -> Any:
+        """Makes a linear learner, for words."""
+        from sklearn.linear_model import RidgeClassifier
+
+        # As accurate as logistic regression on these data, and a hundred times faster.
+        return RidgeClassifier(alpha=10.0, solver="sparse_cg", random_state=self._seed)
+
+    def make_deep_forest(self) -> Any:
+        """Makes a learner for degrees."""
+        from sklearn.ensemble import RandomForestClassifier
+
+        # Large leaves: degrees are few different numbers with much noise.
+        return RandomForestClassifier(80, min_samples_leaf=10, random_state=self._seed)
+
+    def predict(self, name: str, make_learner: Callable[[], Any], features: Any) -> Prediction:
+        """Predicts the label of each card from its features, shape (n, number of features)."""
+        gold, labels = self._gold, self._labels
+        correct = np.empty(len(gold), dtype=bool)
+        scores = np.full((len(gold), len(labels)), 0.5)
+        for train, test in self._splits:
+            if len(set(gold[train].tolist())) < 2:
+                # Learners need two classes; predict the most frequent label instead.
+                correct[test] = gold[test] == self._most_frequent
+                continue
+            model = make_learner().fit(features[train], gold[train])
+            correct[test] = model.predict(features[test]) == gold[test]
+            columns = np.searchsorted(labels, model.classes_)
+            # Learners of different folds score on different scales: what they have learnt about
+            # the shares of the labels is no merit. So scores are ranks within the fold.
+            for c, score in zip(columns, _score_labels(model, features[test]).T, strict=True):
+                scores[test, c] = rank_scores(score) / (len(test) + 1)
+        return Prediction(name, correct, scores)
+
+
+def _build_bag(texts: list[str], **options: Any) -> Any:
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    # Fitted on all folds at once: counting words uses no labels, so nothing leaks from test to
+    # training cards.
+    try:
+        return CountVectorizer(binary=True, **options).fit_transform(texts)
+    except ValueError:  # no word occurs often enough
+        return csr_matrix((len(texts), 1))
+
+
+def _build_letter_bag(questions: list[str]) -> Any:
+    return _build_bag(questions, analyzer="char_wb", ngram_range=(2, 4), min_df=2)
 
 
 def _score_labels(model: Any, features: Any) -> np.ndarray[Any, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cards.card import Card
 from cards.generation.kinds import FAITHFULNESS_KINDS
-from cards.leakage.audit import Audit, audit_cards
+from cards.leakage.audit import Audit, Baseline, audit_cards
 from cards.leakage.degrees import DegreeCounter
 from kg.base.console import print_text
+from kg.base.plain_text import join_list
 from kg.knowledge import KnowledgeBase
 
 MAX_DRAWINGS = 5
@@ -34,18 +35,59 @@ class DrawnCards(Protocol):
 Drawn = TypeVar("Drawn", bound=DrawnCards)
 
 
-def audit_new_cards(kb: KnowledgeBase, cards: Iterable[Card]) -> Audit:
-    """Audits cards that were made from ``kb``, but for those of context faithfulness."""
+class Drawing(NamedTuple, Generic[Drawn]):
+    """The set that was kept of all that were drawn."""
+
+    cards: Drawn
+    audit: Audit
+    number: int
+    """The number of its drawing, from 1."""
+    n_drawings: int
+
+    def describe(self) -> dict[str, int]:
+        """Returns what the manifest records of the search for a set without leaks."""
+        return {"drawn": self.n_drawings, "kept": self.number, "leaks": len(self.audit.leaks)}
+
+    def describe_truth_leaks(self) -> str:
+        """Says by what the true claims among those of U cards can be told; empty if by nothing."""
+        found = [
+            f"{baseline.name} ({_describe_largest(baseline)})"
+            for baseline in self.audit.truth_baselines
+            if baseline.verdict == "LEAKS"
+        ]
+        if not found:
+            return ""
+        return (
+            "which unknown claims are true in the full graph can be told by "
+            f"{join_list(found)}; that tells no label"
+        )
+
+
+def audit_new_cards(
+    kb: KnowledgeBase, cards: Iterable[Card], full_kb: KnowledgeBase | None = None
+) -> Audit:
+    """Audits cards that were made from ``kb``, but for those of context faithfulness.
+
+    Args:
+        kb: what they were made from.
+        cards: the cards.
+        full_kb: the same before facts were set aside, if any were.
+    """
+    counters = [
+        DegreeCounter(one.graph.index, one.oracle.closure.index).count if one else None
+        for one in (kb, full_kb)
+    ]
     return audit_cards(
         [card for card in cards if card.kind not in FAITHFULNESS_KINDS],
-        count_degrees=DegreeCounter(kb.graph.index, kb.oracle.closure.index).count,
+        count_degrees=counters[0],
+        count_full_degrees=counters[1],
         get_name=kb.verbaliser.render_term,
     )
 
 
 def draw_without_leaks(
     draw: Callable[[int], Drawn], audit: Callable[[Drawn], Audit]
-) -> tuple[Drawn, Audit]:
+) -> Drawing[Drawn]:
     """Draws cards and audits them; if labels can be predicted, draws again.
 
     Args:
@@ -57,30 +99,37 @@ def draw_without_leaks(
         too few cards, the one that leaks least.
     """
     drawn: list[tuple[Drawn, Audit]] = []
-    for number in range(MAX_DRAWINGS):
-        if number:
+    n_drawings = 0
+    while n_drawings < MAX_DRAWINGS:
+        if drawn:
             leaks = ", ".join(baseline.name for baseline in drawn[-1][1].leaks)
             print_text(f"drawing again, because labels can be predicted by: {leaks}")
-        cards = draw(number)
-        if number and not _is_large(cards, drawn[0][0]):
+        cards = draw(n_drawings)
+        n_drawings += 1
+        if drawn and not _is_large(cards, drawn[0][0]):
             break
         drawn.append((cards, audit(cards)))
         if not drawn[-1][1].leaks:
-            return drawn[-1]
-    return min(drawn, key=lambda pair: _rate_leaks(pair[1]))
+            break
+    best = min(range(len(drawn)), key=lambda number: _rate_leaks(drawn[number][1]))
+    return Drawing(*drawn[best], best + 1, n_drawings)
 
 
 def describe_leaks(audit: Audit) -> list[str]:
     """Describes by what labels can be predicted, a sentence per baseline."""
-    sentences = []
-    for baseline in audit.leaks:
-        name, measure = max(baseline.measures.items(), key=lambda item: item[1].excess)
-        sentences.append(
-            f"Labels can be predicted without reading the evidence, by {baseline.name}: "
-            f"{name} {measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}], chance "
-            f"{measure.chance:.3f}."
-        )
-    return sentences
+    return [
+        f"Labels can be predicted without reading the evidence, by {baseline.name}: "
+        f"{_describe_largest(baseline)}."
+        for baseline in audit.leaks
+    ]
+
+
+def _describe_largest(baseline: Baseline) -> str:
+    name, measure = max(baseline.measures.items(), key=lambda item: item[1].excess)
+    return (
+        f"{name} {measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}], chance "
+        f"{measure.chance:.3f}"
+    )
 
 
 def describe_missing_audit(audit: Audit) -> list[str]:

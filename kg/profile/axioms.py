@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from kg.base.plain_text import list_words
 from kg.graph import Graph
 from kg.profile.names import is_usable_iri
 from kg.profile.rules import Declarations, DraftRule
@@ -17,6 +18,15 @@ MAX_CLASS_PAIRS = 100
 """Maximum number of pairs of disjoint classes that become rules."""
 MAX_DISJOINT_DOMAINS = 5
 """Maximum number of classes per predicate and side that its subjects or values do not belong to."""
+
+
+_CLOSED_DATATYPES = frozenset(
+    XSD + name
+    for name in list_words(
+        "double float boolean date time gYear gYearMonth gMonth gDay gMonthDay anyURI"
+    )
+)
+"""Datatypes from which XML Schema derives no other: "5"^^xsd:int is an xsd:integer, too."""
 
 
 class AxiomReader:
@@ -33,12 +43,12 @@ class AxiomReader:
         self._used = {p for p in self._index.list_predicates() if self._is_named(p)}
 
     def read_declarations(self) -> Declarations:
-        """Returns which predicates are declared functional, symmetric and transitive."""
+        """Returns which predicates are declared symmetric and transitive."""
         v = self._vocabulary
         return Declarations(
             *(
                 frozenset(map(self._get_text, self._list_instances(cls)))
-                for cls in (v.FUNCTIONAL, v.SYMMETRIC, v.TRANSITIVE)
+                for cls in (v.SYMMETRIC, v.TRANSITIVE)
             )
         )
 
@@ -50,7 +60,7 @@ class AxiomReader:
         yield from self._iter_class_rules(pairs)
         yield from self._iter_domain_rules(pairs)
         yield from self._iter_value_lists()
-        yield from self._iter_restriction_rules()
+        yield from self._iter_restriction_rules(pairs)
 
     def _iter_property_rules(self) -> Iterator[DraftRule]:
         for p in self._list_instances(self._vocabulary.ASYMMETRIC):
@@ -137,19 +147,25 @@ class AxiomReader:
             for p, c in self._index.iter_pairs(axiom):
                 if p not in self._used:
                     continue
-                others = {d for sup in self._list_superclasses(c) for d in disjoint.get(sup, ())}
-                texts = sorted(self._get_text(d) for d in others if self._has_members(d))
-                if texts:
-                    forbidden = " ; ".join(
-                        f"sh:not [ sh:class {to_ntriples(text)} ]"
-                        for text in texts[:MAX_DISJOINT_DOMAINS]
-                    )
+                if forbidden := self._forbid_disjoint_classes(c, disjoint):
                     yield self._make_rule(
                         kind,
                         p,
                         f"declared rdfs:{name}, and classes disjoint with it",
                         f"a sh:NodeShape ; {target} {self._write(p)} ; {forbidden}",
                     )
+
+    def _forbid_disjoint_classes(self, cls: int, disjoint: dict[int, set[int]]) -> str:
+        """Returns constraints that something is no member of a class disjoint with ``cls``.
+
+        Under OWL's open world, something that is no stated member of ``cls`` may be one; what is
+        disjoint with it is not. Empty if no such class has members.
+        """
+        others = {d for sup in self._list_superclasses(cls) for d in disjoint.get(sup, ())}
+        texts = sorted(self._get_text(d) for d in others if self._has_members(d))
+        return " ; ".join(
+            f"sh:not [ sh:class {to_ntriples(text)} ]" for text in texts[:MAX_DISJOINT_DOMAINS]
+        )
 
     def _iter_value_lists(self) -> Iterator[DraftRule]:
         """Yields rules of predicates whose range is a closed list (``owl:oneOf``)."""
@@ -169,7 +185,7 @@ class AxiomReader:
                             f"{self._write(p)} ; sh:in ( {' '.join(map(to_ntriples, texts))} )",
                         )
 
-    def _iter_restriction_rules(self) -> Iterator[DraftRule]:
+    def _iter_restriction_rules(self, disjoint: dict[int, set[int]]) -> Iterator[DraftRule]:
         """Yields rules of the restrictions that a class is a subclass of or equivalent to."""
         index, v = self._index, self._vocabulary
         for axiom in (v.SUB_CLASS, v.EQUIVALENT_CLASS):
@@ -178,7 +194,7 @@ class AxiomReader:
                     continue
                 for p in index.find_objects(restriction, v.ON_PROPERTY):
                     if p in self._used:
-                        for constraint in self._iter_restrictions(restriction):
+                        for constraint in self._iter_restrictions(restriction, disjoint):
                             yield self._make_rule(
                                 "restriction",
                                 c,
@@ -187,12 +203,13 @@ class AxiomReader:
                                 f"sh:property [ sh:path {self._write(p)} ; {constraint} ]",
                             )
 
-    def _iter_restrictions(self, restriction: int) -> Iterator[str]:
+    def _iter_restrictions(self, restriction: int, disjoint: dict[int, set[int]]) -> Iterator[str]:
         index, v = self._index, self._vocabulary
         for d in index.find_objects(restriction, v.ALL_VALUES):
-            if self._is_named(d):
-                is_datatype = self._get_text(d).startswith(XSD)
-                yield f"sh:{'datatype' if is_datatype else 'class'} {self._write(d)}"
+            if self._get_text(d) in _CLOSED_DATATYPES:
+                yield f"sh:datatype {self._write(d)}"
+            elif forbidden := self._forbid_disjoint_classes(d, disjoint):
+                yield forbidden
         for p in (v.MAX_CARDINALITY, index.terms.intern(OWL + "cardinality")):
             for number in index.find_objects(restriction, p):
                 limit = parse_cardinality(self._get_text(number))

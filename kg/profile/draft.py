@@ -14,13 +14,21 @@ import msgspec
 from kg.base.console import StageCallback
 from kg.base.plain_text import clean_text, format_count
 from kg.claims import Claim
+from kg.entailment import Closure
 from kg.graph import Graph
 from kg.predicate_words import PredicateWording
-from kg.profile.answers import quote_toml, render_answers
+from kg.profile.answers import (
+    UnknownAnswer,
+    explain_ineffective_answers,
+    find_unknown_answers,
+    quote_toml,
+    remove_answers,
+    render_answers,
+)
 from kg.profile.axioms import AxiomReader
 from kg.profile.class_links import list_class_links
 from kg.profile.classes import iter_class_rules
-from kg.profile.folder import CLASS_LINKS, READINESS_PAGE
+from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, READINESS_PAGE
 from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import (
@@ -32,7 +40,7 @@ from kg.profile.readiness import (
     describe_vocabulary,
 )
 from kg.profile.rules import (
-    JUDGED_KINDS,
+    ANSWER_TABLES,
     NAME_PREFIX,
     Answers,
     DraftRule,
@@ -77,6 +85,10 @@ class Draft(NamedTuple):
     files: dict[str, str]
     """File name → text."""
     report: ReadinessReport
+    unknown_answers: tuple[UnknownAnswer, ...]
+    """Answers about what the graph does not have; they are not in the files."""
+    notes: tuple[str, ...]
+    """Which answers have no effect, and why."""
 
 
 def draft_domain(
@@ -97,7 +109,7 @@ def draft_domain(
     Args:
         graph: the graph, loaded from files.
         folder: the folder that the domain will be in.
-        answers: what the user said about doubtful rules.
+        answers: what the user said about rules.
         name: name of the domain.
         shapes_files: the user's own shapes, used beside the drafted ones.
         texts: how the predicates are worded, and the passages that state the facts.
@@ -107,12 +119,15 @@ def draft_domain(
     if class_links:
         graph = graph.with_claims(class_links)
     own = _find_own_rules(graph, shapes_files)
-    assessment = _assess(graph, choose_naming(graph), answers, own, show_stage)
+    closure = Closure(graph)
+    assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
     if assessment.ceiling < MIN_TOTAL_CEILING:
         naming = choose_naming(graph, with_opaque=True)
-        other = _assess(graph, naming, answers, own, show_stage)
+        other = _assess(graph, closure, naming, answers, own, show_stage)
         assessment = other if other.ceiling > assessment.ceiling else assessment
-    naming, rows, kept, nouns, left_out, vocabulary = assessment
+    naming, rows, drafted, kept, nouns, left_out, vocabulary = assessment
+    unknown = find_unknown_answers(answers, {row.iri for row in rows}, drafted)
+    answers = remove_answers(answers, unknown)
     report = build_report(
         rows,
         domain=name,
@@ -134,11 +149,13 @@ def draft_domain(
             "shapes.ttl": f"# {HEAD}: rules that hold in the graph, each with its support.\n"
             "# Say in confirm.toml which of them are false in the world.\n\n"
             + render_shapes(kept, nouns),
-            "confirm.toml": f"# {HEAD}\n{render_answers(rows, answers)}",
+            ANSWERS_FILE: f"# {HEAD}\n{render_answers(rows, answers, drafted, kept, nouns)}",
             **({CLASS_LINKS: _render(class_links)} if class_links else {}),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
+        tuple(unknown),
+        tuple(explain_ineffective_answers(answers, rows, kept.values())),
     )
 
 
@@ -161,7 +178,10 @@ class _Assessment(NamedTuple):
 
     naming: Naming
     rows: tuple[Readiness, ...]
-    rules: dict[str, DraftRule]
+    drafted: dict[str, DraftRule]
+    """Name of the shape → rule, also of those that the user rejects or the graph breaks."""
+    kept: dict[str, DraftRule]
+    """Those of ``shapes.ttl``."""
     nouns: dict[str, str]
     """IRI of a predicate or class → what it is called."""
     left_out: tuple[str, ...]
@@ -177,13 +197,14 @@ class _Assessment(NamedTuple):
 
 def _assess(
     graph: Graph,
+    closure: Closure,
     naming: Naming,
     answers: Answers,
     own: _OwnRules,
     show_stage: StageCallback,
 ) -> _Assessment:
     names = Names(graph, naming.make_labels(graph), own.broken_nodes)
-    profiler = GraphProfiler(graph, names, naming.predicates)
+    profiler = GraphProfiler(graph, names, naming.predicates, closure.index)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
     judged = []
@@ -198,12 +219,22 @@ def _assess(
             *iter_class_rules(graph),
         ]
     )
-    kept, constraints = select_kept_rules(graph, rules)
+    accepted = {name: rule for name, rule in rules.items() if not answers.rejects(name, rule)}
+    kept, constraints = select_kept_rules(graph, closure, accepted)
     broken = {
-        rule.about for key, rule in rules.items() if key not in kept and rule.kind in JUDGED_KINDS
+        rule.about
+        for name, rule in accepted.items()
+        if name not in kept and rule.kind in ANSWER_TABLES
     }
     judged = [
-        (profile, _withdraw(judgement) if profile.iri in broken else judgement)
+        (
+            profile,
+            _withdraw(judgement)
+            if profile.iri in broken
+            else _take_back(judgement)
+            if answers.rejects_judgement(profile.iri, judgement.kind)
+            else judgement,
+        )
         for profile, judgement in judged
     ]
     stated = [one for one in constraints if one.shape.startswith(f"{NAME_PREFIX}ontology:")]
@@ -212,13 +243,13 @@ def _assess(
     nouns = {profile.iri: profile.label for profile, _ in judged}
     nouns |= {
         rule.about: names.find_class_noun(rule.about)
-        for rule in kept.values()
+        for rule in rules.values()
         if not nouns.get(rule.about)
     }
-    rows = assess_predicates(judged, given)
+    rows = assess_predicates(judged, given, () if own.constraints else _list_lone_rules(kept))
     left_out = describe_notes(graph, names, naming.predicates)
     vocabulary = describe_vocabulary(graph, names)
-    return _Assessment(naming, rows, kept, nouns, left_out, vocabulary)
+    return _Assessment(naming, rows, rules, kept, nouns, left_out, vocabulary)
 
 
 class _Domain(NamedTuple):
@@ -240,6 +271,22 @@ def _withdraw(judgement: Judgement) -> Judgement:
     if judgement.origin is None:
         return judgement
     return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
+
+
+def _list_lone_rules(rules: Mapping[str, DraftRule]) -> set[str]:
+    """Lists the predicates about whose values only rules of one kind contradict claims."""
+    kinds: dict[str, set[str]] = {}
+    for rule in rules.values():
+        if rule.kind in (*ANSWER_TABLES, "one-subject"):
+            kinds.setdefault(rule.about, set()).add(ANSWER_TABLES.get(rule.kind, rule.kind))
+    return {iri for iri, found in kinds.items() if len(found) == 1}
+
+
+def _take_back(judgement: Judgement) -> Judgement:
+    if judgement.origin is None:
+        return judgement
+    reason = "confirm.toml says that its rule is false in the world"
+    return judgement._replace(origin=None, reason=reason)
 
 
 def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:

@@ -1,11 +1,16 @@
-"""Protects the files in the folder of a drafted domain: only a draft may be replaced."""
+"""Protects the files in the folder of a drafted domain: only a draft may be replaced.
+
+The first line of each file of a draft has the checksum of the rest. A file that differs from it was
+edited: it stays, and the new draft is written beside it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from kg.base.errors import WriteError
 from kg.base.files import check_output, convert_write_errors
@@ -21,7 +26,9 @@ QUOTES = "quotes.jsonl"
 FILES = ("domain.toml", "shapes.ttl", READINESS_PAGE, "confirm.toml", CLASS_LINKS, FACTS_GRAPH)
 """The files of a draft."""
 ANSWERS_FILE = "confirm.toml"
-"""The file that the user edits: its answers are kept, so it may have changed."""
+"""The file that the user answers in: its answers are read and written again."""
+EDITABLE_FILES = frozenset({"domain.toml", "shapes.ttl", READINESS_PAGE})
+"""Files that stay if the user has edited them."""
 
 _CHECKSUM = re.compile(rb"[^\n]*sha256 ([0-9a-f]{64})[^\n]*\n")
 _COMMENTS = {".md": ("<!-- sha256 ", " -->\n")}
@@ -30,14 +37,12 @@ _COMMENTS = {".md": ("<!-- sha256 ", " -->\n")}
 def add_checksum(name: str, text: str) -> bytes:
     """Returns the bytes of a file, with a first line by which a change is noticed later."""
     content = text.encode("utf-8")
-    if name == ANSWERS_FILE:
-        return content
     start, end = _COMMENTS.get(Path(name).suffix, ("# sha256 ", "\n"))
     return f"{start}{hashlib.sha256(content).hexdigest()}{end}".encode() + content
 
 
 def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool) -> None:
-    """Checks that a draft may be written: the folder is new, empty or a draft that is unchanged.
+    """Checks that a draft may be written: the folder is new, empty, or that of a draft.
 
     Args:
         folder: the folder.
@@ -45,7 +50,8 @@ def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool) -> No
         overwrite: whether changed files and those of others may be replaced.
 
     Raises:
-        WriteError: a file of the draft would replace one that is not, or one that the user changed.
+        WriteError: a file of the draft would replace one that is not, or one that was changed and
+            is not in ``EDITABLE_FILES``.
     """
     inputs = list(inputs)
     for path in (folder, *inputs):
@@ -56,7 +62,7 @@ def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool) -> No
                 hint="Rename the file or folder, or choose another --out.",
             )
     with convert_write_errors(folder):
-        is_draft = _is_unchanged(folder / "domain.toml")
+        is_draft = _read_checksum(folder / "domain.toml") is not None
         exists = (folder / "domain.toml").exists()
         is_foreign = not exists and folder.is_dir() and any(folder.iterdir())
     if is_foreign and not overwrite:
@@ -67,22 +73,75 @@ def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool) -> No
         )
     for name in FILES:
         path = folder / name
-        check_output(path, inputs)
-        is_kept = name == ANSWERS_FILE and (is_draft or overwrite)
-        if path.exists() and not (overwrite or is_kept or _is_unchanged(path)):
-            raise WriteError(
-                "the file was changed, or `epoche kg init` did not write it",
-                where=str(path),
-                hint="Choose another --out, or give --overwrite to replace it.",
+        is_answered = name == ANSWERS_FILE and is_draft
+        is_edited = name in EDITABLE_FILES and _read_checksum(path) is not None
+        _check_file(path, inputs, may_replace=overwrite or is_answered or is_edited)
+        if is_edited:
+            _check_file(_name_beside(path), inputs, may_replace=overwrite)
+
+
+def _check_file(path: Path, inputs: list[Path], *, may_replace: bool) -> None:
+    check_output(path, inputs)
+    if path.exists() and not (may_replace or is_unchanged(path)):
+        raise WriteError(
+            "the file was changed, or `epoche kg init` did not write it",
+            where=str(path),
+            hint="Choose another --out, or give --overwrite to replace it.",
+        )
+
+
+class PlacedFiles(NamedTuple):
+    """Where the files of a draft go."""
+
+    contents: dict[Path, bytes]
+    notes: list[str]
+    """What becomes of files that the user has edited."""
+
+
+def place_files(folder: Path, texts: Mapping[str, str], *, overwrite: bool) -> PlacedFiles:
+    """Places a draft beside files that the user has edited, and over the others.
+
+    Args:
+        folder: the folder, see ``check_folder``.
+        texts: name of the file → its text.
+        overwrite: whether edited files are replaced.
+    """
+    placed = PlacedFiles({}, [])
+    for name, text in texts.items():
+        path, content = folder / name, add_checksum(name, text)
+        is_edited = name in EDITABLE_FILES and path.exists() and not is_unchanged(path)
+        if not is_edited:
+            placed.contents[path] = content
+        elif overwrite:
+            placed.contents[path] = content
+            placed.notes.append(f"{path} was edited: replaced, because of --overwrite")
+        elif _read_checksum(path) == hashlib.sha256(text.encode()).hexdigest():
+            # The draft is the one that was edited, so there is nothing new to tell.
+            placed.notes.append(f"{path} was edited, so it stays as it is")
+        else:
+            beside = _name_beside(path)
+            placed.contents[beside] = content
+            placed.notes.append(
+                f"{path} was edited, so it stays as it is; the new draft is {beside}: take over "
+                "from it what you want, or give --overwrite"
             )
+    return placed
 
 
-def _is_unchanged(path: Path) -> bool:
+def is_unchanged(path: Path) -> bool:
     """Returns whether a file is as ``add_checksum`` wrote it."""
-    if not path.is_file():
+    checksum = _read_checksum(path)
+    if checksum is None:
         return False
-    content = path.read_bytes()
-    match = _CHECKSUM.match(content)
-    return match is not None and (
-        hashlib.sha256(content[match.end() :]).hexdigest().encode() == match[1]
-    )
+    content = path.read_bytes().split(b"\n", 1)[1]
+    return hashlib.sha256(content).hexdigest() == checksum
+
+
+def _read_checksum(path: Path) -> str | None:
+    """Returns the checksum in the first line of a file; None if it has none."""
+    match = _CHECKSUM.match(path.read_bytes()) if path.is_file() else None
+    return None if match is None else match[1].decode()
+
+
+def _name_beside(path: Path) -> Path:
+    return path.with_suffix(f".new{path.suffix}")

@@ -9,14 +9,26 @@ judged by its values and subjects (``kg.profile.rules``).
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from kg.base.plain_text import list_words
+from kg.words.label_grammar import is_participle, looks_plural
+
+ValueKind = Literal["measures", "figures", "texts", "codes", "things"]
+"""What the values of a predicate are: literals that are dates, numbers or truth values by their
+datatypes, literals that begin with a digit, other literals, a few things that several subjects
+share, or other things."""
 
 
 def _compile_words(words: str) -> re.Pattern[str]:
     """Compiles a word list; ``_`` stands for a space in it and ``*`` for any ending."""
     parts = (re.escape(word).replace("_", " ").replace(r"\*", r"\w*") for word in list_words(words))
     return re.compile(rf"\b(?:{'|'.join(parts)})\b")
+
+
+def _compile_heads(words: str) -> re.Pattern[str]:
+    """Compiles words that must end a phrase, perhaps with a number: "line" of "address line2"."""
+    return re.compile(rf"{_compile_words(words).pattern[:-2]}[0-9]*$")
 
 
 _SEVERAL = _compile_words(
@@ -42,18 +54,43 @@ _SEVERAL = _compile_words(
     "crosses traverse* flows_through passes_through served operator* operated_by regulat* column* "
     "sport* party modif* updat* revis* changed"
 )
-_SAFE = _compile_words(
-    "date dates year* month day days time timestamp datetime start begin* beginning end ended "
-    "birth born death died founded established inception opened closed created "
-    "issued submitted accepted published expir* renewal duration age code codes id identifier* "
-    "number no serial isbn issn doi orcid uuid status stage level rank grade score* "
-    "result* outcome* count quantity amount* total sum value values length height width depth "
+# Several of them, even where the same word in the singular is one.
+_SEVERAL_HEADS = _compile_heads("dates codes units identifiers ids numbers values")
+_CONTACTS = _compile_words("phone* telephone* fax mobile* email* mail*")
+_DATES = _compile_heads("date year month day time timestamp datetime century decade")
+_FIGURES = _compile_heads(
+    "start begin* end ended birth born death died founded established inception opened closed "
+    "created issued submitted accepted published expir* renewal duration age years months days "
+    "number no count quantity amount* total sum value length height width depth "
     "thickness diameter radius area volume mass weight size speed temperature pressure power "
     "energy voltage capacity latitude longitude lat lon long altitude elevation population "
     "density price cost fee tax salary income revenue budget rate ratio percent* "
-    "currency unit units order index sequence row line win wins loss losses tie ties "
-    "draw draws points goals postal postcode zip atomic melting boiling "
-    "checksum hash md5 sha1 precision accuracy timezone calendar"
+    "order index sequence row score* win wins loss losses tie ties draw draws points goals "
+    "atomic melting_point boiling_point difference precision accuracy"
+)
+_IDENTIFIERS = _compile_heads(
+    "code id identifier number no serial isbn issn doi orcid uuid postcode zip address_line "
+    "checksum hash md5 sha1 timezone time_zone calendar"
+)
+_STATUSES = _compile_heads("status stage level rank grade result* outcome* currency")
+# "Unit" alone is that of a measurement, "business unit" a part of a firm, and "unit of study" a
+# lesson.
+_UNIT = re.compile(r"(?:has )?(?:(?:measurement |currency )?unit|unit of measure(?:ment)?)")
+# "Number of children" is one number, but "date of publications" may be several dates.
+_COUNTS = _compile_heads(
+    "number no count quantity amount* total sum percent* ratio rate score* index rank"
+)
+_LITERALS: frozenset[ValueKind] = frozenset({"measures", "figures", "texts"})
+_SAFE: tuple[tuple[re.Pattern[str], frozenset[ValueKind]], ...] = (
+    (_DATES, _LITERALS),
+    (_FIGURES, _LITERALS - {"texts"}),
+    (_IDENTIFIERS, _LITERALS),
+    (_STATUSES, _LITERALS | {"codes"}),
+)
+"""Head nouns of which the world has one value, and what the values must be then: an area of
+interest that is no number is none that is measured."""
+_PREPOSITION = re.compile(
+    r"\s(of|in|on|at|for|per|from|to|with|within|during|under|against|as)(?:\s+|$)"
 )
 _PARTS = _compile_words(
     "part parts contain* belong* include* comprise* consist* collection series has_member "
@@ -76,7 +113,7 @@ _TEXT = _compile_words(
     "content* caption citation rights license* licence* url* uri iri html remark* bibliograph* "
     "message example* biography signature motto slogan quote*"
 )
-_RECORD = _compile_words(
+_RECORD = _compile_heads(
     "record* payment* transaction* loan* invoice* receipt* booking* reservation* purchase* sale* "
     "order line_item observation* measurement* reading* sample* event* match game participation* "
     "performance attribution* association* usage* generation* derivation* communication* "
@@ -86,19 +123,19 @@ _RECORD = _compile_words(
     "identifier* code date* interval instant expenditure* contract* assignment* relationship* "
     "designation* file field"
 )
-_NON_NEGATIVE = _compile_words(
+_NON_NEGATIVE = _compile_heads(
     "count number quantity length height width depth thickness diameter radius area volume mass "
     "weight size age population density price wins losses ties draws goals capacity duration"
 )
-_CODE_LIST = _compile_words(
+_CODE_LIST = _compile_heads(
     "status level grade gender sex outcome result stage phase alignment direction severity "
     "priority visibility"
 )
 _RANGES = (
-    (_compile_words("latitude lat"), -90, 90),
-    (_compile_words("longitude lon long"), -180, 180),
-    (_compile_words("percent* percentage"), 0, 100),
-    (_compile_words("month"), 1, 12),
+    (_compile_heads("latitude lat"), -90, 90),
+    (_compile_heads("longitude lon long"), -180, 180),
+    (_compile_heads("percent* percentage"), 0, 100),
+    (_compile_heads("month"), 1, 12),
 )
 
 
@@ -120,29 +157,58 @@ def is_place(label: str) -> bool:
     return _PLACES.search(label.casefold()) is not None
 
 
-def judge_single_value(label: str) -> bool | None:
-    """Judges by its name whether a thing has one value of a predicate in the world.
+def judge_single_value(label: str, values: ValueKind) -> bool | None:
+    """Judges by its name and values whether a thing has one value of a predicate in the world.
 
-    The head of the name decides: "number of children" is a number, "language code" a code.
+    The head noun of the name decides: "number of children" is a number, "language code" a code. A
+    participle may follow it ("date submitted"). The values must be what the noun says: a date that
+    is a literal, an area that is a number.
 
     Returns:
         True for dates, measures, identifiers, codes and statuses; False for what may have several
-        values, such as "submitted by"; None if no word says so.
+        values, such as "submitted by" and "date of publications"; None if neither is known.
     """
-    if label.casefold().endswith(" by"):
+    text = label.casefold()
+    phrase, complement = _split_label(label)
+    if text.endswith(" by") or _CONTACTS.search(phrase) or _SEVERAL_HEADS.search(phrase):
         return False
-    for text in (_find_head(label), label.casefold()):
-        if _SEVERAL.search(text):
+    if _UNIT.fullmatch(text):
+        return None if values == "things" else True
+    words = phrase.split()
+    phrases = [phrase]
+    if len(words) > 1 and (is_participle(words[-1]) or words[-1].endswith("ing")):
+        phrases.append(" ".join(words[:-1]))
+    for words_before in phrases:
+        if _SEVERAL.search(_get_last_word(words_before)):
             return False
-        if _SAFE.search(text):
-            return True
-    return None
+        if any(heads.search(words_before) for heads, kinds in _SAFE if values in kinds):
+            is_one = _COUNTS.search(words_before) or not looks_plural(_get_last_word(complement))
+            return bool(is_one)
+    return False if _SEVERAL.search(text) else None
+
+
+def _split_label(label: str) -> tuple[str, str]:
+    """Returns what stands before the first preposition, and what "of" adds to it.
+
+    "Date of birth in Gaul" gives "date" and "birth".
+    """
+    text = re.sub(r"\s*\([^()]*\)$", "", label.casefold())
+    found = _PREPOSITION.search(text)
+    if found is None:
+        return text, ""
+    rest = text[found.end() :] if found[1] == "of" else ""
+    return text[: found.start()], _PREPOSITION.split(rest, maxsplit=1)[0]
+
+
+def _get_last_word(phrase: str) -> str:
+    """Returns the last word, without a number: "line" of "address line2"."""
+    words = phrase.split()
+    return words[-1].rstrip("0123456789") if words else ""
 
 
 def _find_head(label: str) -> str:
-    """Returns the last word before "of", without a number: "line" of "address line2"."""
-    words = label.casefold().split(" of ")[0].split()
-    return words[-1].rstrip("0123456789") if words else ""
+    """Returns the head noun: the last word before a preposition."""
+    return _get_last_word(_split_label(label)[0])
 
 
 def may_be_mutual(label: str) -> bool:
@@ -153,8 +219,11 @@ def may_be_mutual(label: str) -> bool:
 
 
 def is_record(noun: str) -> bool:
-    """Returns whether the members of a class are records: each is about one of each thing."""
-    return _RECORD.search(noun.casefold()) is not None
+    """Returns whether the members of a class are records: each is about one of each thing.
+
+    The end of the noun decides: a sales event is one, an event venue is not.
+    """
+    return _RECORD.search(_split_label(noun)[0]) is not None
 
 
 def is_code_list(label: str) -> bool:

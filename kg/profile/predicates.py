@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
@@ -9,8 +10,10 @@ import msgspec
 
 from kg.graph import Graph
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import is_record, is_text
-from kg.terms import RDF_TYPE, iri_tail, parse_literal
+from kg.profile.plausibility import ValueKind, is_record, is_text
+from kg.single_values import SingleValue, find_single_value
+from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
+from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 
@@ -20,6 +23,18 @@ MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say."""
 MAX_CODES = 20
 """Maximum number of distinct values that are listed."""
+
+_MEASURES = frozenset(
+    XSD + name
+    for name in (
+        *("integer", "decimal", "double", "float", "int", "long", "short", "byte"),
+        *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
+        *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte", "boolean"),
+        *("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth", "time", "duration"),
+        *("dayTimeDuration", "yearMonthDuration", "gMonth", "gDay", "gMonthDay"),
+    )
+)
+_FIGURE = re.compile(r"\W*\d")
 
 
 class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,19 +53,23 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether most values are literals."""
     datatypes: tuple[str, ...]
     """Datatypes of the literals, sorted."""
+    value_kind: ValueKind
     codes: tuple[str, ...]
     """The values, sorted, if they are a few that two or more subjects each have; else empty."""
-    is_single_valued: bool
-    """Whether no subject has two values."""
+    single_value: SingleValue
     describes_records: bool
     """Whether its subjects are records, such as payments and observations."""
     chained_subjects: int
     """Subjects with a value that is a subject of the predicate, too."""
     is_asymmetric: bool
     is_acyclic: bool
+    derived_facts: int
+    """Facts that follow from others by the graph's axioms. The numbers below count them, too."""
     nameable_subjects: int
     """Subjects with a unique, readable name, a value that a question can state, and another fact
     or a class."""
+    nameable_values: int
+    """Values that a question can state, of subjects that it can name; 0 if all are literals."""
     askable_subjects: int
     """Those of them with a value that two or more of them have."""
     most_frequent: int
@@ -61,6 +80,13 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
     nameable_grandparents: int
     """Values of values of nameable subjects: what a contradiction of direction can ask about."""
+    nameable_grandchildren: int
+    """Nameable subjects with such values: what it can ask about if it is the value that varies."""
+
+    @property
+    def is_single_valued(self) -> bool:
+        """Whether no subject has two values."""
+        return self.single_value.in_data
 
     @property
     def has_texts(self) -> bool:
@@ -75,10 +101,18 @@ class GraphProfiler:
         graph: the graph.
         names: the names in it.
         naming_predicates: predicates whose values are names, which are not profiled.
+        closure: the graph with all that follows from it by its axioms; by default the graph alone.
     """
 
-    def __init__(self, graph: Graph, names: Names, naming_predicates: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        names: Names,
+        naming_predicates: Collection[str] = (),
+        closure: Index | None = None,
+    ) -> None:
         self._index = graph.index
+        self._closure = graph.index if closure is None else closure
         self._names = names
         terms = self._index.terms
         self._predicates = sorted(
@@ -126,13 +160,17 @@ class GraphProfiler:
         for s, o in pairs:
             subjects.setdefault(s, []).append(o)
         counts = Counter(o for _, o in pairs)
+        known: dict[int, list[int]] = {}
+        for s, o in self._closure.iter_pairs(p):
+            known.setdefault(s, []).append(o)
         named = {
             s: values
-            for s, every in subjects.items()
-            if (self._degrees[s] > 1 or s in self._types)
+            for s, every in known.items()
+            if (self._degrees[s] > (s in subjects) or s in self._types)
             and is_nameable(s)
             and (values := list(filter(is_nameable, every)))
         }
+        objects = {o for s, every in known.items() if is_nameable(s) for o in every}
         holders = Counter(value for values in named.values() for value in values)
         n_said = sum(
             self._names.says(s, o) or self._names.says(o, s)
@@ -140,6 +178,7 @@ class GraphProfiler:
             for o in values
         )
         literals = [o for o in counts if terms.is_literal(o)]
+        datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
         return PredicateProfile(
             iri=iri,
@@ -149,14 +188,17 @@ class GraphProfiler:
             subjects=len(subjects),
             values=len(counts),
             has_literals=2 * sum(counts[o] for o in literals) > len(pairs),
-            datatypes=tuple(sorted({parse_literal(terms.get_text(o)).datatype for o in literals})),
+            datatypes=tuple(sorted(datatypes)),
+            value_kind=self._classify_values(counts, datatypes),
             codes=self._list_codes(counts),
-            is_single_valued=len(pairs) == len(subjects),
+            single_value=find_single_value(index, p),
             describes_records=self._are_records(subjects),
             chained_subjects=sum(map(bool, links.values())),
             is_asymmetric=all(s not in links[o] for s, values in links.items() for o in values),
             is_acyclic=_is_acyclic(links),
+            derived_facts=self._closure.count_triples(p) - len(pairs),
             nameable_subjects=len(named),
+            nameable_values=sum(map(is_nameable, objects)) if len(literals) < len(counts) else 0,
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
@@ -170,7 +212,18 @@ class GraphProfiler:
                     for o in named[value]
                 }
             ),
+            nameable_grandchildren=sum(any(v in named for v in vs) for vs in named.values()),
         )
+
+    def _classify_values(self, counts: Counter[int], datatypes: Collection[str]) -> ValueKind:
+        terms = self._index.terms
+        if not all(map(terms.is_literal, counts)):
+            is_short = len(counts) <= MAX_CODES and 2 * len(counts) <= counts.total()
+            return "codes" if is_short else "things"
+        if _MEASURES.issuperset(datatypes):
+            return "measures"
+        lexicals = (parse_literal(terms.get_text(o)).lexical for o in counts)
+        return "figures" if all(map(_FIGURE.match, lexicals)) else "texts"
 
     def _list_codes(self, counts: Counter[int]) -> tuple[str, ...]:
         terms = self._index.terms

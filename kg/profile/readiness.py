@@ -25,16 +25,24 @@ MAX_NAMED_NOTES = 5
 LARGE_PREDICATE = 1_000
 """Number of facts above which at most a tenth of them may be set aside."""
 
+OTHER_KINDS = 39
+"""There is one NO card of a rare kind, which other rules contradict, for so many others."""
+
 FORMULA = (
-    "The ceiling of a predicate is the largest number of cards of each label: floor(n / 3), "
-    "because a triplet of a YES, a NO and an UNKNOWN card asks about three subjects. For a rule of "
-    "one value, n counts the subjects with a unique, readable name, another fact or a class, and a "
-    "value that two or more of them have; the ceiling is at most the number of those without the "
-    "most frequent value, since a NO needs another value. For a rule of one direction, n counts "
-    "the subjects with such a name whose value can be named, and the ceiling is at most the number "
-    "of ends of chains of two links. A true value is set aside for each UNKNOWN card: of a "
-    f"predicate with more than {LARGE_PREDICATE:,} facts at most a tenth of them. It is 0 where no "
-    "rule can contradict."
+    "The ceiling of a predicate is a number of cards of each label that is never exceeded: a "
+    "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, so "
+    "it is floor(n / 3) of the n subjects with a unique, readable name, a value that a question "
+    "can state, and another fact or a class. Facts that follow from the ontology count. If a "
+    "subject may have several values, a triplet can also ask about three values: floor(m / 3) of "
+    "the m values that can be named is added. Where a single drafted rule contradicts, there are "
+    "no more triplets than subjects without the most frequent value, since a YES or a NO is about "
+    "one of these; for a rule of one direction no more than ends of chains of two links, which a "
+    f"NO is about; and one for each {OTHER_KINDS} of another kind. A true value is set aside for "
+    f"each UNKNOWN card: of a predicate with more than {LARGE_PREDICATE:,} facts at most a tenth "
+    "of them. It is 0 where no rule can contradict. Fewer cards are made where names, facts and "
+    "numbers of links do not match; where no triplet can be made, pairs of a YES and a NO are. "
+    f"Asked about are predicates that can give {MIN_CEILING} triplets in which the value of the "
+    "UNKNOWN card is shared, so that it can be true."
 )
 
 
@@ -88,22 +96,28 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def assess_predicates(
-    judged: Iterable[tuple[PredicateProfile, Judgement]], given: Mapping[str, GivenRule]
+    judged: Iterable[tuple[PredicateProfile, Judgement]],
+    given: Mapping[str, GivenRule],
+    lone: Collection[str] = (),
 ) -> tuple[Readiness, ...]:
     """Assesses what can be asked about each predicate, the most productive first.
 
     Args:
         judged: all predicates, with the rules about them.
         given: predicate → the rule that the ontology or the user's own shapes state.
+        lone: predicates about whose values only drafted rules of one kind contradict claims.
     """
-    rows = [_assess_predicate(*pair, given.get(pair[0].iri)) for pair in judged]
-    rows.sort(key=lambda row: (-row.ceiling, -row.facts * bool(row.label), row.iri))
+    assessed = [
+        _assess_predicate(*pair, given.get(pair[0].iri), is_lone=pair[0].iri in lone)
+        for pair in judged
+    ]
+    assessed.sort(key=lambda pair: (-pair[1], -pair[0].facts * bool(pair[0].label), pair[0].iri))
     reason = f"{MAX_ASKED} others give more cards; name it with --pred"
     return tuple(
         msgspec.structs.replace(row, is_asked=False, reason=reason)
         if row.is_asked and number >= MAX_ASKED
         else row
-        for number, row in enumerate(rows)
+        for number, (row, _) in enumerate(assessed)
     )
 
 
@@ -229,13 +243,15 @@ def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabula
 
 
 def _assess_predicate(
-    profile: PredicateProfile, judgement: Judgement, given: GivenRule | None
-) -> Readiness:
+    profile: PredicateProfile, judgement: Judgement, given: GivenRule | None, *, is_lone: bool
+) -> tuple[Readiness, int]:
+    """Returns what can be asked, and the number of balanced triplets."""
     rule, support = judgement.kind, judgement.support
     is_doubtful = judgement.is_doubtful
     if given is not None and judgement.origin is None:
         (rule, support), is_doubtful = given, False
-    ceiling = compute_ceiling(profile, rule)
+    is_lone = is_lone and (given is None or given.kind == rule)
+    n_balanced = count_balanced_triplets(profile, rule)
     if profile.has_texts:
         rule, is_doubtful = "", False
     reason = ""
@@ -249,17 +265,17 @@ def _assess_predicate(
         reason = "the names of things say it, since things of one name are told apart by it"
     elif not rule:
         reason = judgement.reason
-    elif ceiling < MIN_CEILING:
+    elif n_balanced < MIN_CEILING:
         reason = _explain_low_ceiling(profile, rule)
     elif is_doubtful:
         reason = judgement.reason
-    return Readiness(
+    row = Readiness(
         iri=profile.iri,
         label=profile.label,
         facts=profile.facts,
         subjects=profile.subjects,
         nameable=profile.nameable_subjects,
-        ceiling=0 if reason else ceiling,
+        ceiling=0 if reason else compute_ceiling(profile, rule, is_lone=is_lone),
         is_asked=not reason,
         rule=rule,
         support=support,
@@ -267,6 +283,7 @@ def _assess_predicate(
         is_fact=bool(profile.label) and not profile.has_texts,
         reason=reason,
     )
+    return row, 0 if reason else n_balanced
 
 
 def _explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
@@ -286,8 +303,38 @@ def _explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     return "nearly all have the same value"
 
 
-def compute_ceiling(profile: PredicateProfile, rule: RuleKind) -> int:
-    """Computes the largest number of triplets of a predicate, by ``FORMULA``."""
+def compute_ceiling(profile: PredicateProfile, rule: RuleKind, *, is_lone: bool) -> int:
+    """Computes a number of triplets of a predicate that is never exceeded, by ``FORMULA``.
+
+    Args:
+        profile: the predicate.
+        rule: its rule.
+        is_lone: whether no other rule contradicts claims about its values.
+    """
+    if not rule:
+        return 0
+    sides = [profile.nameable_subjects // 3, profile.nameable_values // 3]
+    if is_lone and rule == "one value":
+        n_others = profile.nameable_subjects - profile.most_frequent
+        sides = [min(sides[0], _add_other_kinds(n_others))]
+    elif is_lone:
+        ends = (profile.nameable_grandparents, profile.nameable_grandchildren)
+        sides = [min(side, _add_other_kinds(n)) for side, n in zip(sides, ends, strict=True)]
+    if profile.facts > LARGE_PREDICATE:
+        limit = profile.facts // 10 + profile.derived_facts
+        sides = [min(side, limit) for side in sides]
+    return sum(sides)
+
+
+def _add_other_kinds(n: int) -> int:
+    return n + n // OTHER_KINDS + 1
+
+
+def count_balanced_triplets(profile: PredicateProfile, rule: RuleKind) -> int:
+    """Counts triplets whose UNKNOWN card asks about a value that another subject has, too.
+
+    Then as many of these claims can be true in the graph as false.
+    """
     if not rule:
         return 0
     if rule == "one way":

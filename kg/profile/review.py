@@ -40,7 +40,10 @@ class Review(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def merge_answers(self, answers: Answers) -> Answers:
         """Adds the answers about rules to those of confirm.toml; those of the page come first."""
-        return Answers({**answers.one_value, **self.one_value}, {**answers.one_way, **self.one_way})
+        return answers._replace(
+            one_value={**answers.one_value, **self.one_value},
+            one_way={**answers.one_way, **self.one_way},
+        )
 
 
 def read_review(path: Path) -> Review:

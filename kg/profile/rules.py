@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -39,21 +40,16 @@ MIN_CHAINED = 10
 Origin = Literal["mined", "ontology", "confirmed"]
 RuleKind = Literal["one value", "one way", ""]
 
-JUDGED_KINDS = frozenset({"one-value", "no-cycle", "no-reverse"})
-"""Kinds of drafted rules that are judged for each predicate (``Judgement``)."""
+ANSWER_TABLES: Mapping[str, Literal["one_value", "one_way"]] = {
+    "one-value": "one_value",
+    "no-cycle": "one_way",
+    "no-reverse": "one_way",
+}
+"""Kinds of drafted rules that are judged for each predicate (``Judgement``) → where the user says
+whether one is true, see ``Answers``."""
 NAME_PREFIX = "urn:epoche:"
 """Prefix of the names of drafted shapes; the origin follows, so that proofs show it."""
 
-_MEASURES = frozenset(
-    XSD + name
-    for name in (
-        *("integer", "decimal", "double", "float", "int", "long", "short", "byte"),
-        *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
-        *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte", "boolean"),
-        *("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth", "time", "duration"),
-        *("dayTimeDuration", "yearMonthDuration", "gMonth", "gDay", "gMonthDay"),
-    )
-)
 _NUMBERS = frozenset(
     XSD + name for name in ("integer", "decimal", "double", "float", "int", "long", "short")
 )
@@ -98,16 +94,30 @@ class GivenRule(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What the user said about doubtful rules: predicate → whether the rule is true."""
+    """What the user said about rules: whether they are true in the world."""
 
     one_value: Mapping[str, bool]
+    """Predicate → whether each subject has one value."""
     one_way: Mapping[str, bool]
+    """Predicate → whether it never holds in both directions."""
+    rules: Mapping[str, bool] = MappingProxyType({})
+    """Name of a drafted shape of another kind → whether its rule is true."""
+
+    def rejects(self, name: str, rule: DraftRule) -> bool:
+        """Returns whether the user said that a drafted rule is false."""
+        if table := ANSWER_TABLES.get(rule.kind):
+            return getattr(self, table).get(rule.about) is False
+        return self.rules.get(name) is False
+
+    def rejects_judgement(self, iri: str, kind: RuleKind) -> bool:
+        """Returns whether the user said that a rule of a predicate is false."""
+        answers = {"one value": self.one_value, "one way": self.one_way}.get(kind, {})
+        return answers.get(iri) is False
 
 
 class Declarations(NamedTuple):
     """What the graph's ontology says of predicates, by IRI."""
 
-    functional: Collection[str] = ()
     mutual: Collection[str] = ()
     """Symmetric ones."""
     transitive: Collection[str] = ()
@@ -118,41 +128,40 @@ def judge_predicate(
 ) -> Judgement:
     """Judges whether the data confirm a rule about a predicate, and whether it can be true.
 
-    Names and texts have no rules. What an ontology or the user states needs no further support.
-    Values that are subjects again
-    make a hierarchy or a sequence: several values need not contradict each other there, but its
-    links go one way. Where a chain leads back to its start, it is none, even if no link is stated
-    in reverse.
+    Names and texts have no rules. What an ontology or the user states needs no further support;
+    what the user rejects is taken back later, with the ontology's rules (``Answers.rejects``).
+    Values that are subjects again make a hierarchy or a sequence: several values need not
+    contradict each other there, but its links go one way. Where a chain leads back to its start,
+    it is none, even if no link is stated in reverse.
     """
     iri, n = profile.iri, profile.subjects
     names = (profile.label, profile.local_name)
     support = f"{n:,} of {format_count(n, 'subject')} {'have' if n != 1 else 'has'} one value"
-    answer = answers.one_value.get(iri)
     if profile.has_texts:
         return Judgement("", None, "", "its values are names or texts")
-    if profile.is_single_valued and answer:
+    if profile.is_single_valued and answers.one_value.get(iri):
         return Judgement("one value", "confirmed", support)
-    if profile.is_single_valued and iri in declarations.functional:
+    if profile.is_single_valued and profile.single_value.by_axiom:
         return Judgement("one value", "ontology", support)
+    if profile.chained_subjects and (n >= MIN_SUBJECTS or answers.one_way.get(iri)):
+        return _judge_chain(profile, answers, declarations)
     if n < MIN_SUBJECTS:
         return Judgement("", None, "", f"fewer than {MIN_SUBJECTS} subjects have a value")
-    if profile.chained_subjects:
-        return _judge_chain(profile, answers, declarations)
     if not profile.is_single_valued:
         reason = "subjects have several values, so another value contradicts nothing"
         return Judgement("", None, "", reason)
-    if iri in declarations.transitive or (any(map(is_part, names)) and answer is None):
+    if iri in declarations.transitive or any(map(is_part, names)):
         reason = "it says what contains or includes something, and that has several levels"
         return Judgement("", None, "", reason)
-    verdicts = {judge_single_value(name) for name in names}
+    verdicts = {judge_single_value(name, profile.value_kind) for name in names}
     is_single = False if False in verdicts else True if True in verdicts else None
     if is_single and not profile.has_literals and any(map(is_place, names)):
         is_single = None  # born in Munich, in Bavaria and in Germany
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country
     if is_single is None and not any(map(is_place, names)):
-        is_single = bool(profile.datatypes) and _MEASURES.issuperset(profile.datatypes)
-    if is_single and answer is None:
+        is_single = profile.value_kind == "measures"
+    if is_single:
         return Judgement("one value", "mined", support)
     reason = "a subject may have several values in the world; confirm.toml can say it has one"
     return Judgement("one value", None, support, reason)
@@ -164,17 +173,17 @@ def _judge_chain(
     m = profile.chained_subjects
     if profile.iri in declarations.mutual or not profile.is_asymmetric:
         return Judgement("", None, "", "two things can stand in this relation to each other")
-    if m < MIN_CHAINED:
+    is_confirmed = answers.one_way.get(profile.iri)
+    if m < MIN_CHAINED and not is_confirmed:
         reason = f"only {format_count(m, 'chain')} of two links confirm that it goes one way"
         return Judgement("", None, "", reason)
     what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
     start = "chain" if profile.is_acyclic else "link"
     support = f"no {start} of {profile.facts:,} links {what} ({m:,} subjects start longer chains)"
     is_mutual = any(map(may_be_mutual, (profile.label, profile.local_name)))
-    answer = answers.one_way.get(profile.iri)
-    if answer:
+    if is_confirmed:
         return Judgement("one way", "confirmed", support)
-    if answer is None and profile.is_acyclic and not is_mutual:
+    if profile.is_acyclic and not is_mutual:
         return Judgement("one way", "mined", support)
     reason = "it may hold in both directions in the world; confirm.toml can say it does not"
     return Judgement("one way", None, support, reason)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kg.claims import Regime
+from kg.entailment import Closure
 from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.profile.rules import DraftRule, GivenRule, render_shapes
 from kg.shapes import Constraint, Shapes
+from kg.shapes.model import SH_VIOLATION
+from kg.single_values import get_limited_predicate
 from kg.terms import is_literal
 
-_REGIMES: tuple[Regime, ...] = ("none", "owl-rl")
-_ONE_VALUE = "MaxCountConstraintComponent"
 _ONE_WAY = "DisjointConstraintComponent"
 
 
@@ -29,7 +28,7 @@ class KeptRules(NamedTuple):
     """Their constraints."""
 
 
-def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules:
+def select_kept_rules(graph: Graph, closure: Closure, rules: Mapping[str, DraftRule]) -> KeptRules:
     """Selects the rules that the graph keeps, both as it is and with all that follows from it.
 
     What follows may break a rule that the stated facts keep: a value of a sub-property is another
@@ -37,6 +36,7 @@ def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules
 
     Args:
         graph: the graph.
+        closure: the graph with what follows from it.
         rules: name of the shape → rule.
     """
     if not rules:
@@ -48,8 +48,8 @@ def select_kept_rules(graph: Graph, rules: Mapping[str, DraftRule]) -> KeptRules
     broken = {
         # The id of a nested shape is that of the named one, "/", and its path.
         violation.shape.split("/", 1)[0]
-        for regime in _REGIMES
-        for violation in Oracle(graph, shapes, regime=regime).find_violations()
+        for oracle in (Oracle(graph, shapes, regime="none"), Oracle(closure, shapes))
+        for violation in oracle.find_violations()
     }
     kept = {name: rule for name, rule in rules.items() if name not in broken}
     constraints = (c for c in shapes.list_constraints() if c.shape.split("/", 1)[0] in kept)
@@ -73,11 +73,10 @@ def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[st
     """
     found: dict[str, GivenRule] = {}
     for constraint in constraints:
-        predicate = constraint.path.strip("<>")
-        if constraint.component == _ONE_VALUE:
-            is_simple = predicate and not re.search(r"[<>^|*?]", predicate)
-            if is_simple and constraint.parameters.get("maxCount") == "1":
-                found[predicate] = GivenRule("one value", support)
+        if constraint.severity != SH_VIOLATION:
+            continue  # warnings contradict nothing
+        if predicate := get_limited_predicate(constraint):
+            found[predicate] = GivenRule("one value", support)
         elif constraint.component == _ONE_WAY and "^" in constraint.path:
             other = constraint.parameters.get("disjoint")
             if isinstance(other, str):

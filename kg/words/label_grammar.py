@@ -236,7 +236,7 @@ def _parse_noun(words: list[str], auxiliary: str) -> ParsedLabel | None:
     # The noun stands before a participle: "languages spoken". But "given name" is a noun.
     while len(head) > 1 and is_participle(head[-1]):
         head = head[:-1]
-    return ParsedLabel("plural" if _looks_plural(head[-1]) else "noun", " ".join(words), auxiliary)
+    return ParsedLabel("plural" if looks_plural(head[-1]) else "noun", " ".join(words), auxiliary)
 
 
 def can_precede_of(noun: str) -> bool:
@@ -268,7 +268,8 @@ def _is_never_third_person(word: str) -> bool:
     return word.endswith(("ss", "us", "is", "ous", "ics", "ness")) or len(word) < 4
 
 
-def _looks_plural(word: str) -> bool:
+def looks_plural(word: str) -> bool:
+    """Returns whether a noun looks like a plural: "languages", but not "status"."""
     if word in ("alumni", "people", "children", "data", "media", "criteria"):
         return True
     return word.endswith("s") and word not in SINGULARS_IN_S and not _is_never_third_person(word)
@@ -347,7 +348,7 @@ def _make_clauses(
     if kind in ("copula", "of"):
         if kind == "of":
             noun = words.partition(" of")[0]
-            is_plural = _looks_plural(noun.split(" ")[-1])
+            is_plural = looks_plural(noun.split(" ")[-1])
             text = escape_template(f"among the {words}" if is_plural else add_article(words))
         be, negated_be = _BE_FORMS[auxiliary]
         return (

@@ -13,6 +13,7 @@ from kg.claims import Claim
 from kg.domain import Domain
 from kg.literals import NUMERIC, format_literal
 from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
+from kg.single_values import find_single_value, get_limited_predicate
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
 from kg.words.entity_names import EntityNames
 from kg.words.general_questions import list_general_questions
@@ -298,24 +299,11 @@ class Phrasebook(EntityNames):
 
     def is_single_valued(self, pred: str) -> bool:
         """Returns whether axioms or shapes allow a subject at most one value."""
-        terms = self.index.terms
-        node, rdf_type = terms.get(pred), terms.get(RDF_TYPE)
-        functional = terms.get(OWL + "FunctionalProperty")
-        if (
-            node is not None
-            and rdf_type is not None
-            and functional is not None
-            and self.index.has_triple(node, rdf_type, functional)
-        ):
-            return True
-        if self.shapes is None:
-            return False
-        return any(
-            constraint.component == "MaxCountConstraintComponent"
-            and constraint.path.strip("<>") == pred
-            and constraint.parameters.get("maxCount") == "1"
-            for constraint in self.shapes.list_constraints()
-        )
+        constraints = self.shapes.list_constraints() if self.shapes else ()
+        node = self.index.terms.get(pred)
+        if node is None:
+            return pred in map(get_limited_predicate, constraints)
+        return find_single_value(self.index, node, constraints).is_stated
 
     def _get_templates(self, pred: str) -> CompiledWording:
         if pred not in self._templates:

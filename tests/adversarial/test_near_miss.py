@@ -133,12 +133,12 @@ def test_nothing_gives_the_label_of_near_misses_away(
     rivers: KnowledgeBase, with_entailed: bool
 ) -> None:
     """Without pairs, words and counts predict 95 % of the labels, 81 % of which are C."""
-    _, audit = draw_without_leaks(
+    audit = draw_without_leaks(
         lambda number: make_near_misses(
             rivers, NearMissPlan(num=300, seed=12345 + number, with_entailed=with_entailed)
         ),
         lambda drawn: audit_new_cards(rivers, drawn.cards),
-    )
+    ).audit
     assert audit.tests == 12
     assert not audit.leaks
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from collections import Counter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+from stage_calls import run_epoche
 
 from cards.audit_labels import main
 from cards.card import Card, read_cards, write_cards
-from cards.leakage.audit import audit_cards
-from cards.leakage.baselines import DEGREES
+from cards.leakage.audit import audit_cards, select_unknowns
+from cards.leakage.baselines import DEGREES, FULL_DEGREES
 from cards.leakage.degrees import DegreeCounter, Degrees
 from cards.leakage.measures import (
     Groups,
@@ -24,6 +28,7 @@ from cards.leakage.measures import (
 from cards.leakage.surface import get_readable_name, has_negation, read_surface
 from kg.base.errors import AuditFailedError, GraphSyntaxError
 from kg.claims import GOLD_OF_LABEL, Claim, Label
+from kg.domain import load_domain
 from kg.graph import Graph
 
 BASE = "https://example.org/"
@@ -250,6 +255,78 @@ def test_degrees_are_an_attack_only_with_a_graph() -> None:
     assert [b.name for b in report.leaks] == [DEGREES]
     assert report.not_tried == ()
     assert report.tests == 12
+
+
+def make_truth_cards(n_cards: int) -> tuple[list[Card], dict[Claim, bool]]:
+    """Makes cards; most claims of U cards are true in the full graph, of each predicate others."""
+    cards = []
+    truth = {}
+    for number, card in enumerate(make_random_cards(n_cards)):
+        if card.label == "U":
+            pred = f"{BASE}{'pq'[number % 2]}"
+            is_true = number % 7 > (1 if pred.endswith("p") else 2)
+            claim = Claim(card.claim.subj, pred, card.claim.obj)
+            truth[claim] = is_true
+            meta = {"full_label": "E" if is_true else ("C", "U")[number % 2]}
+            card = msgspec.structs.replace(card, claim=claim, meta=meta)
+        cards.append(card)
+    return cards, truth
+
+
+def test_the_full_graph_is_an_attack_on_labels_and_on_the_truth_of_unknown_claims() -> None:
+    cards, truth = make_truth_cards(600)
+    label_of = {card.claim: card.label for card in cards}
+
+    def count_labels(claim: Claim) -> Degrees:
+        return Degrees(1, {"E": 2, "C": 4, "U": 6}[label_of[claim]], 0, 0)
+
+    def count_truth(claim: Claim) -> Degrees:
+        number = int(claim.subj.removeprefix(f"{BASE}A"))
+        return Degrees(1, 2 + truth.get(claim, number % 7 > 1), 0, 0)
+
+    def count_nothing(claim: Claim) -> Degrees:
+        return Degrees(1, 1, len(claim.subj), 0)
+
+    report = audit_cards(cards, count_degrees=count_nothing, count_full_degrees=count_labels)
+    assert [b.name for b in report.leaks] == [FULL_DEGREES]
+    assert report.tests == 13
+    assert not [b for b in report.truth_baselines if b.verdict == "LEAKS"]
+    # Half of the claims tried are true, of each predicate: else its name would tell.
+    assert {b.chance for b in report.truth_baselines} == {0.5}
+    chosen = [cards[number] for number in select_unknowns(cards)]
+    assert report.n_truth == len(chosen) > 100
+    counts = Counter((card.claim.pred, truth[card.claim]) for card in chosen)
+    for pred in (f"{BASE}p", f"{BASE}q"):
+        assert counts[pred, True] == counts[pred, False] > 0
+
+    report = audit_cards(cards, count_degrees=count_nothing, count_full_degrees=count_truth)
+    assert not report.leaks
+    assert [b.name for b in report.truth_baselines if b.verdict == "LEAKS"] == [FULL_DEGREES]
+    report = audit_cards(cards, count_degrees=count_nothing)
+    assert report.not_tried == (FULL_DEGREES,)
+    assert not audit_cards(make_random_cards(300)).truth_baselines
+
+
+def test_command_finds_the_full_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a domain by its name, of other cards by the manifest, also where files were joined."""
+    domain = load_domain("rivers")
+    graph = tmp_path / "g.ttl"
+    shutil.copy(domain.graph_files[0], graph)
+    own_files = ["--kg", graph, "--shapes", domain.shapes_files[0]]
+    pred = next(iri for iri, wording in domain.predicates.items() if wording.label == "mouth")
+    for number, source in enumerate((["--domain", "rivers"], own_files)):
+        cards, joined = tmp_path / f"c{number}.jsonl", tmp_path / f"j{number}.jsonl"
+        done = run_epoche("cards", *source, "--pred", pred, "--num-per-type", 30, "--out", cards)
+        assert done.code == 0, done.err
+        assert run_epoche("join", cards, "--out", joined).code == 0
+        done = run_epoche("audit", joined)
+        assert f"{FULL_DEGREES}: not tried" not in done.out
+        assert "of 13 baselines" in done.out
+        assert "tells no label" in done.out
+    manifest = json.loads((tmp_path / "c1.manifest.json").read_text("utf-8"))
+    assert manifest["full_graph_files"] == ["g.ttl"]
+    graph.unlink()
+    assert f"{FULL_DEGREES}: not tried" in run_epoche("audit", tmp_path / "c1.jsonl").out
 
 
 def test_degrees_leave_out_what_is_asked() -> None:

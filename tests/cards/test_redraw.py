@@ -61,9 +61,10 @@ def audit_set(card_set: CardSet) -> Audit:
 def test_a_leak_is_drawn_again(
     fair: CardSet, leaky: CardSet, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    drawn, audit = draw_without_leaks(lambda n: fair if n else leaky, audit_set)
-    assert drawn is fair
-    assert not audit.leaks
+    drawing = draw_without_leaks(lambda n: fair if n else leaky, audit_set)
+    assert drawing.cards is fair
+    assert not drawing.audit.leaks
+    assert drawing.describe() == {"drawn": 2, "kept": 2, "leaks": 0}
     assert "drawing again, because labels can be predicted by: question, bag of words" in (
         capsys.readouterr().out
     )
@@ -71,15 +72,17 @@ def test_a_leak_is_drawn_again(
 
 def test_a_fair_set_is_drawn_once(fair: CardSet) -> None:
     numbers: list[int] = []
-    draw_without_leaks(lambda n: numbers.append(n) or fair, audit_set)
+    drawing = draw_without_leaks(lambda n: numbers.append(n) or fair, audit_set)
     assert numbers == [0]
+    assert drawing.describe() == {"drawn": 1, "kept": 1, "leaks": 0}
 
 
 def test_a_leaky_set_is_preferred_to_a_rest(fair: CardSet, leaky: CardSet) -> None:
     rest = msgspec.structs.replace(fair, cards=fair.cards[:20])
-    drawn, audit = draw_without_leaks(lambda n: rest if n else leaky, audit_set)
-    assert drawn is leaky
-    assert any("by question, bag of words: " in line for line in describe_leaks(audit))
+    drawing = draw_without_leaks(lambda n: rest if n else leaky, audit_set)
+    assert drawing.cards is leaky
+    assert any("by question, bag of words: " in line for line in describe_leaks(drawing.audit))
+    assert drawing.describe() == {"drawn": 2, "kept": 1, "leaks": len(drawing.audit.leaks)}
 
 
 def test_the_number_of_drawings_is_limited(leaky: CardSet) -> None:
@@ -99,6 +102,10 @@ def test_a_set_that_still_leaks_says_so(tmp_path: Path, monkeypatch: pytest.Monk
     assert "warning: Labels can be predicted without reading the evidence" in done.err
     manifest = json.loads(manifest_path(tmp_path / "c.jsonl").read_text("utf-8"))
     assert any("by question, bag of words: " in warning for warning in manifest["warnings"])
+    # Until a strict set is too small, or five times.
+    assert 1 < manifest["drawings"]["drawn"] <= MAX_DRAWINGS
+    assert 1 <= manifest["drawings"]["kept"] <= manifest["drawings"]["drawn"]
+    assert manifest["drawings"]["leaks"] > 0
     assert len(read_cards(tmp_path / "c.jsonl")) >= 18
     done = run_epoche("join", tmp_path / "c.jsonl", "--out", tmp_path / "joined.jsonl")
     joined = json.loads(manifest_path(tmp_path / "joined.jsonl").read_text("utf-8"))

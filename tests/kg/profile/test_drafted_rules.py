@@ -13,14 +13,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg.base.files import write_files_atomic
+from kg.claims import Claim
 from kg.domain import load_domain
 from kg.graph import Graph
+from kg.oracle import Oracle
 from kg.profile.draft import Draft, draft_domain
 from kg.profile.known_labels import find_known_label
-from kg.profile.plausibility import judge_single_value, may_be_mutual
+from kg.profile.plausibility import (
+    ValueKind,
+    is_record,
+    judge_single_value,
+    may_be_mutual,
+)
 from kg.profile.rules import Answers
 from kg.shapes import Shapes
-from kg.terms import OWL, RDF_TYPE, RDFS
+from kg.terms import OWL, RDF_TYPE, RDFS, XSD
 
 EX = "https://example.org/"
 NO_ANSWERS = Answers({}, {})
@@ -159,7 +166,7 @@ def test_odd_characters_are_escaped_or_left_out(tmp_path: Path) -> None:
         "date\x7f",
         "date\x85",
         "date\u202e",
-        "date'b",
+        "b'date",
         "é_date",
     ]
     text = (
@@ -252,6 +259,37 @@ def test_axioms_give_rules(tmp_path: Path) -> None:
     }
 
 
+ALL_VALUES = """
+    :Person rdfs:subClassOf [ owl:onProperty :employer ; owl:allValuesFrom :Firm ] ,
+      [ owl:onProperty :born ; owl:allValuesFrom xsd:date ] ,
+      [ owl:onProperty :age ; owl:allValuesFrom xsd:integer ] .
+    :Firm owl:disjointWith :Town , :River .
+    :a a :Person ; :employer :f ; :born "2001-02-03"^^xsd:date ; :age "7"^^xsd:int .
+    :f a :Firm . :g a :Club . :t a :Town . :h :employer :f .
+"""
+
+
+def test_all_values_from_contradicts_only_what_cannot_be_of_the_class(tmp_path: Path) -> None:
+    """OWL's world is open: what is not stated to be a firm may be one, but no town is."""
+    prefix = "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+    draft = draft_text(tmp_path, prefix + ALL_VALUES)
+    (tmp_path / "shapes.ttl").write_text(draft.files["shapes.ttl"], "utf-8")
+    oracle = Oracle(Graph.load(tmp_path / "g.ttl"), Shapes.load(tmp_path / "shapes.ttl"))
+    employers = {
+        name: oracle.license(Claim(f"{EX}a", f"{EX}employer", EX + name)).label
+        for name in ("f", "g", "h", "t")
+    }
+    assert employers == {"f": "E", "g": "U", "h": "U", "t": "C"}
+    values = {
+        text: oracle.license(Claim(f"{EX}a", EX + name, f'"{text}"^^<{XSD}{datatype}>')).label
+        for name, text, datatype in (
+            ("born", "2001", "gYear"), ("born", "2001-02-04", "date"), ("age", "8", "integer"),
+            ("age", "9", "short"),
+        )
+    }  # fmt: skip
+    assert values == {"2001": "C", "2001-02-04": "U", "8": "U", "9": "U"}
+
+
 def test_an_axiom_that_the_graph_breaks_is_no_rule(tmp_path: Path) -> None:
     axioms = ":p a owl:AsymmetricProperty . :C owl:disjointWith :D ."
     assert not list_rules(draft_text(tmp_path, f"{axioms} :a :p :b . :b :p :a . :a a :C , :D ."))
@@ -334,17 +372,56 @@ def test_records_are_about_one_of_each_thing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "is_single"),
+    ("label", "values", "is_single"),
     [
-        ("date of birth", True), ("number of children", True), ("has length", True),
-        ("order status", True), ("language code", True), ("address line2", True),
-        ("nationality", False), ("author", False), ("created by", False), ("has interest", False),
-        ("language of work", False), ("date submitted by", False), ("topic", False),
-        ("payee", None), ("mouth", None),
+        ("date of birth", "texts", True), ("number of children", "figures", True),
+        ("has length", "measures", True), ("length in metres", "figures", True),
+        ("order status", "codes", True), ("language code", "texts", True),
+        ("address line2", "texts", True), ("points scored against", "figures", True),
+        ("date submitted", "texts", True), ("has unit", "codes", True),
+        ("unit of measure", "texts", True), ("date(s)", "texts", True),
+        ("nationality", "codes", False), ("author", "things", False),
+        ("created by", "things", False), ("has interest", "texts", False),
+        ("language of work", "things", False), ("date submitted by", "texts", False),
+        ("topic", "texts", False), ("payee", "things", None), ("mouth", "things", None),
+        # A word in a name does not make its values measures or codes.
+        ("area of interest", "texts", False), ("area of interest", "things", False),
+        ("business unit", "texts", None), ("business unit", "codes", None),
+        ("unit of study", "texts", None), ("date of publications", "measures", False),
+        ("date of publication", "measures", True), ("dates", "texts", False),
+        ("product line", "texts", False), ("phone number", "figures", False),
+        ("year group", "texts", None), ("price list", "texts", None), ("area", "things", None),
+        ("founded", "things", None), ("founded", "figures", True), ("birth place", "things", None),
+        ("subject area", "texts", False), ("religious order", "texts", None),
     ],
 )  # fmt: skip
-def test_names_say_whether_the_world_has_one_value(label: str, is_single: bool | None) -> None:
-    assert judge_single_value(label) is is_single
+def test_names_and_values_say_whether_the_world_has_one_value(
+    label: str, values: ValueKind, is_single: bool | None
+) -> None:
+    assert judge_single_value(label, values) is is_single
+
+
+@pytest.mark.parametrize(
+    ("noun", "is_one"),
+    [
+        ("payment", True), ("Sales Event", True), ("order line item", True),
+        ("file (computing)", True), ("event venue", False), ("payment method", False),
+        ("flight school", False), ("record label", False),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_noun_says_whether_its_members_are_records(noun: str, is_one: bool) -> None:
+    assert is_record(noun) is is_one
+
+
+def test_what_the_data_confirm_can_be_false_where_a_word_misleads(tmp_path: Path) -> None:
+    text = "\n".join(
+        f':e{n} a :Person ; :areaOfInterest "Field {n % 4}" ; :businessUnit :u{n % 5} ; '
+        f':unitOfStudy :s{n % 3} ; :dateOfPublications "200{n % 9}" ; :area "{n % 6} ha" ; '
+        f":startDate :d{n % 40} ; :unit :m{n % 3} ."
+        for n in range(60)
+    )
+    rules = list_rules(draft_text(tmp_path, text))
+    assert rules == {"mined:one-value#area", "mined:one-value#unit"}
 
 
 def test_names_say_whether_a_relation_can_be_mutual() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -89,6 +90,7 @@ def test_doubtful_rules_wait_for_an_answer_that_is_kept(people: Path, tmp_path: 
     assert answers == {
         "one_value": {EX + "livesIn": False, EX + "nationality": False},
         "one_way": {EX + "knows": False},
+        "rules": {},
     }
     text = confirm.read_text("utf-8").replace('nationality" = false', 'nationality" = true')
     # An answer takes back a rule that was not in doubt, too.
@@ -163,10 +165,183 @@ def test_files_of_others_and_changed_files_are_kept(people: Path, tmp_path: Path
     assert run_epoche(*init, "--overwrite").code == 0
     assert run_epoche(*init).code == 0
     shapes = folder / "shapes.ttl"
-    shapes.write_text(shapes.read_text("utf-8") + "# my own rule\n", "utf-8")
+    own = shapes.read_text("utf-8").split("\n", 1)[1]
+    shapes.write_text(own, "utf-8")
     assert "was changed" in check_error_line(run_epoche(*init), 15)
-    assert "# my own rule" in shapes.read_text("utf-8")
+    assert shapes.read_text("utf-8") == own
     assert (folder / "notes.txt").read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize("name", ["domain.toml", "shapes.ttl", "readiness.md"])
+def test_edited_files_stay_and_a_new_draft_lies_beside(
+    people: Path, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "mine"
+    init = ("kg", "init", people, "--out", folder)
+    assert run_epoche(*init).code == 0
+    file = folder / name
+    beside = file.with_suffix(f".new{file.suffix}")
+    edited = file.read_text("utf-8") + "# mine\n"
+    file.write_text(edited, "utf-8")
+    # The graph is the same, so there is nothing new.
+    done = run_epoche(*init)
+    assert done.code == 0, done.err
+    assert f"{file} was edited, so it stays as it is" in done.err
+    assert not beside.exists()
+
+    text = people.read_text("utf-8")
+    lines = [f'ex:p{n} ex:openingYear "{1990 + n % 5}" .' for n in range(90)]
+    people.write_text("\n".join([text, *lines]), "utf-8")
+    for _ in range(2):
+        done = run_epoche(*init)
+        assert done.code == 0, done.err
+        assert f"the new draft is {beside}" in done.err
+        assert file.read_text("utf-8") == edited
+        assert "opening" in beside.read_text("utf-8")
+    assert (folder / "domain.toml").exists()
+    assert load_domain(folder).graph_files[0].resolve() == people
+
+    beside.write_text("mine, too", "utf-8")
+    assert "was changed" in check_error_line(run_epoche(*init), 15)
+    assert file.read_text("utf-8") == edited
+    done = run_epoche(*init, "--overwrite")
+    assert f"{file} was edited: replaced, because of --overwrite" in done.err
+    assert "opening" in file.read_text("utf-8")
+    assert beside.read_text("utf-8") == "mine, too"
+
+
+def edit_answers(folder: Path, *changes: tuple[str, str]) -> None:
+    confirm = folder / "confirm.toml"
+    text = confirm.read_text("utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, (old, text)
+        text = text.replace(old, new)
+    confirm.write_text(text, "utf-8")
+
+
+def test_every_rule_can_be_taken_back(people: Path, tmp_path: Path) -> None:
+    text = people.read_text("utf-8")
+    lines = [
+        f'ex:p{n} ex:status "{("on", "off")[n % 2]}" ; ex:height {n % 7} ; '
+        f"ex:employer ex:f{n % 5} ; ex:trusts ex:f{n % 3} ; ex:mood ex:m{n % 2} ."
+        for n in range(90)
+    ]
+    lines += [f'ex:f{n} a ex:Firm ; rdfs:label "Firm {"ABCDE"[n]}" .' for n in range(5)]
+    axioms = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+    ex:employer a owl:FunctionalProperty ; rdfs:domain ex:Person .
+    ex:trusts a owl:AsymmetricProperty , owl:IrreflexiveProperty .
+    ex:mood rdfs:range [ owl:oneOf ( ex:m0 ex:m1 ) ] .
+    ex:Person owl:disjointWith ex:Firm ; rdfs:subClassOf [ owl:onProperty ex:employer ;
+      owl:maxCardinality 1 ] ."""
+    people.write_text("\n".join([text, *lines, axioms]), "utf-8")
+    folder = tmp_path / "mine"
+    init = ("kg", "init", people, "--out", folder)
+    assert run_epoche(*init).code == 0
+    shapes = folder / "shapes.ttl"
+    kinds = set(re.findall(r"^<urn:epoche:[a-z]+:([a-z-]+)", shapes.read_text("utf-8"), re.M))
+    assert kinds == {
+        "one-value", "no-cycle", "codes", "datatype", "range", "no-reverse", "not-itself",
+        "never-both", "subject-class", "restriction",
+    }  # fmt: skip
+    confirm = folder / "confirm.toml"
+    text = confirm.read_text("utf-8")
+    assert tomllib.loads(text)["rules"] == {}
+    # What is commented out are the rules that were taken to be true.
+    confirm.write_text(re.sub(r'^# "', '"', text, flags=re.M), "utf-8")
+    for _ in range(2):
+        done = run_epoche(*init)
+        assert done.code == 0, done.err
+        assert "urn:epoche" not in shapes.read_text("utf-8")
+        assert read_defaults(folder) == set()
+        answers = tomllib.loads(confirm.read_text("utf-8"))
+        assert answers["one_value"].keys() >= {EX + "employer", EX + "status", EX + "height"}
+        assert answers["rules"].keys() >= {
+            "urn:epoche:mined:codes#status", "urn:epoche:ontology:codes#mood"
+        }  # fmt: skip
+    # One of them alone comes back.
+    edit_answers(folder, ('codes#status" = false', 'codes#status" = true'))
+    assert run_epoche(*init).code == 0
+    assert re.findall("<urn:epoche:.*>", shapes.read_text("utf-8")) == [
+        "<urn:epoche:mined:codes#status>"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ('nationality"', 'nationalty"', ["nationalty", "[one_value]", 'nationality"']),
+        (f'"{EX}nationality"', '"nationality"', ['"nationality"', f'"{EX}nationality"']),
+        ("[one_way]", f'"{EX}nobody" = true\n[one_way]', ["nobody", "[one_value]"]),
+        (f'"{EX}knows"', f'"{EX}known"', ["known", "[one_way]", f'{EX}knows"']),
+        (
+            "[rules]",
+            '[rules]\n"urn:epoche:mined:cods#status" = false',
+            ["[rules]", '"urn:epoche:mined:codes#status"'],
+        ),
+        (
+            "[rules]",
+            '[rules]\n"urn:epoche:mined:one-value#status" = false',
+            [f'Answer it as "{EX}status" in [one_value]'],
+        ),
+    ],
+)
+def test_misspelt_answers_are_refused(
+    people: Path, tmp_path: Path, old: str, new: str, parts: list[str]
+) -> None:
+    text = people.read_text("utf-8")
+    lines = [f'ex:p{n} ex:status "{("on", "off")[n % 2]}" .' for n in range(90)]
+    people.write_text("\n".join([text, *lines]), "utf-8")
+    folder = tmp_path / "mine"
+    init = ("kg", "init", people, "--out", folder)
+    assert run_epoche(*init).code == 0
+    edit_answers(folder, (old, new))
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    line = check_error_line(run_epoche(*init), 10)
+    for part in [*parts, "confirm.toml"]:
+        assert part in line
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_answers_without_effect_are_named(people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    init = ("kg", "init", people, "--out", folder)
+    assert run_epoche(*init).code == 0
+    edit_answers(folder, ('nationality" = false', 'nationality" = true'))
+    assert run_epoche(*init).code == 0
+    text = people.read_text("utf-8")
+    people.write_text(f"{text}\nex:p1 ex:nationality ex:c3 .", "utf-8")
+    done = run_epoche(*init)
+    assert "is true but gives no rule: subjects have several values" in done.err
+    # The answer stays; where the predicate is gone, that is said, as nobody misspelt it.
+    assert tomllib.loads((folder / "confirm.toml").read_text("utf-8"))["one_value"][
+        EX + "nationality"
+    ]
+    people.write_text(text.replace("nationality", "citizenship"), "utf-8")
+    done = run_epoche(*init)
+    assert done.code == 0, done.err
+    assert f'no longer has "{EX}nationality" in [one_value], which was true' in done.err
+
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"@prefix sh: <http://www.w3.org/ns/shacl#> . <{EX}S> a sh:NodeShape ; "
+        f"sh:targetClass <{EX}Person> ; sh:property [ sh:path <{EX}livesIn> ; sh:maxCount 1 ] .",
+        "utf-8",
+    )
+    done = run_epoche(*init, "--shapes", shapes)
+    assert "is false but a rule stays: your shapes state it" in done.err
+
+
+def test_a_confirmed_direction_needs_no_further_support(people: Path, tmp_path: Path) -> None:
+    lines = [f"ex:p{n} ex:succeeds ex:p{n + 1} ." for n in range(6)]
+    people.write_text("\n".join([people.read_text("utf-8"), *lines]), "utf-8")
+    folder = tmp_path / "mine"
+    init = ("kg", "init", people, "--out", folder)
+    assert run_epoche(*init).code == 0
+    assert "#succeeds" not in (folder / "shapes.ttl").read_text("utf-8")
+    edit_answers(folder, ("[rules]", f'"{EX}succeeds" = true\n[rules]'))
+    assert run_epoche(*init).code == 0
+    shapes = (folder / "shapes.ttl").read_text("utf-8")
+    assert "<urn:epoche:confirmed:no-cycle#succeeds>" in shapes
 
 
 @pytest.mark.parametrize(
@@ -286,6 +461,18 @@ def test_own_shapes_are_used_and_say_what_can_be_asked(people: Path, tmp_path: P
     assert [file.resolve() for file in domain.shapes_files] == [folder / "shapes.ttl", shapes]
     assert [file.resolve() for file in domain.graph_files] == [people]
     assert domain.predicates[EX + "livesIn"].default
+
+
+def test_a_shape_that_only_warns_gives_no_rule(people: Path, tmp_path: Path) -> None:
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"@prefix sh: <http://www.w3.org/ns/shacl#> . <{EX}S> a sh:PropertyShape ; "
+        f"sh:targetClass <{EX}Person> ; sh:path <{EX}livesIn> ; sh:maxCount 1 ; "
+        "sh:severity sh:Warning .",
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", people, "--out", tmp_path / "d", "--shapes", shapes, "--json")
+    assert not read_rows(done.out)["livesIn"]["is_asked"]
 
 
 @pytest.mark.parametrize("seed", range(2))
