@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.extraction.metrics.measurement_plan import Failed
 from eval.extraction.metrics.quality_score import SCORE_PARTS, ScoreWeights
 from eval.extraction.metrics.system_rows import (
     ERROR,
@@ -97,8 +98,8 @@ class MetricColumns:
 
     Attributes:
         sample: position of each row's sample in the run, shape (rows,).
-        scored: mask of the rows whose call did not fail, shape (rows,).
-        voided: mask of the rows that get no credit under the policy, shape (rows,).
+        is_scored: mask of the rows that count in accuracy: those whose call did not fail, or all.
+        is_voided: mask of the rows that get no credit under the policy, shape (rows,).
         failed_fields: number of expected fields of failed calls, 0 in other rows; shape (rows,).
         failed_absences: the same of fields that are expected to be left out.
         tallies: counts of fields, shape (rows, len(TALLY_COLUMNS)); 0 in rows that are not scored.
@@ -108,6 +109,7 @@ class MetricColumns:
         system_rows: the rows.
         positions: position in the run of each sample of the system.
         invalid: policy for invalid replies.
+        failed: policy for failed calls.
         weights: weights of the quality score.
     """
 
@@ -117,13 +119,15 @@ class MetricColumns:
         positions: NDArray[np.int64],
         *,
         invalid: Invalid,
+        failed: Failed,
         weights: ScoreWeights,
     ) -> None:
         integers = system_rows.integers
         outcome = integers[:, INTEGER_COLUMNS.index("outcome")]
         self.sample = positions[integers[:, INTEGER_COLUMNS.index("sample")]]
-        self.is_scored = outcome != ERROR
-        void_outcomes = ("unparsable", "invalid") if invalid == "zero" else ("unparsable",)
+        self.is_scored = (outcome != ERROR) | (failed == "zero")
+        # A failed call that counts misses all fields, as a reply that cannot be read does.
+        void_outcomes = ("unparsable", "error", *(("invalid",) if invalid == "zero" else ()))
         self.is_voided = np.isin(outcome, [OUTCOMES.index(name) for name in void_outcomes])
         tallies = select_columns(integers, INTEGER_COLUMNS, TALLY_COLUMNS)
         self.failed_fields = np.where(
@@ -208,13 +212,14 @@ class MetricColumns:
 
 
 def compute_outcome_columns(
-    system_rows: SystemRows, prices: tuple[float, float] | None
+    system_rows: SystemRows, prices: tuple[float, float] | None, failed: Failed
 ) -> dict[str, Floats]:
     """Returns the columns to sum for validity, exact match, reliability, tokens and cost.
 
     Args:
         system_rows: the rows.
         prices: dollars per thousand input and output tokens, for rows without a stated cost.
+        failed: policy for failed calls.
     """
     integers, floats = system_rows.integers, system_rows.floats.copy()
     if prices is not None:
@@ -227,7 +232,8 @@ def compute_outcome_columns(
     outcome_flags = {
         name: (outcome == code).astype(np.float64) for code, name in enumerate(OUTCOMES)
     }
-    scored = 1 - outcome_flags["error"]
+    returned = 1 - outcome_flags["error"]
+    scored = np.ones(len(outcome)) if failed == "zero" else returned
     was_retried = (integers[:, INTEGER_COLUMNS.index("retries")] > 0).astype(np.float64)
     checked = scored * (1 - select_columns(integers, INTEGER_COLUMNS, ["unchecked"])[:, 0])
     is_ok = sum((outcome_flags[name] for name in VALID_OUTCOMES), np.zeros(len(outcome)))
@@ -240,12 +246,13 @@ def compute_outcome_columns(
         "ok": is_ok,
         "has_nulls": scored * (select_columns(integers, INTEGER_COLUMNS, ["nulls"])[:, 0] > 0),
         "scored": scored,
+        "returned": returned,
         **{
             name: scored * select_columns(integers, INTEGER_COLUMNS, [name])[:, 0] for name in flags
         },
         "timed_out": select_columns(integers, INTEGER_COLUMNS, ["timed_out"])[:, 0],
         "retried": was_retried,
-        "reliable": scored * (1 - was_retried / 2),
+        "reliable": returned * (1 - was_retried / 2),
         **{
             name: scored
             * select_columns(
@@ -264,10 +271,10 @@ def compute_outcome_columns(
         is_known = ~np.isnan(values)
         if name == "latency_s":
             # The latency of a failed call only measures the time until it was aborted.
-            is_known &= scored > 0
+            is_known &= returned > 0
         columns[name] = np.where(is_known, values, 0.0)
         columns[f"{name}:n"] = is_known.astype(np.float64)
-    has_token_count = columns["output_tokens:n"] * scored
+    has_token_count = columns["output_tokens:n"] * returned
     columns["fields_counted"] = predicted * has_token_count
     columns["output_counted"] = columns["output_tokens"] * has_token_count
     return columns

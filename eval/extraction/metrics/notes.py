@@ -20,7 +20,12 @@ def system_notes(
     plan: MeasurementPlan,
 ) -> Iterator[str]:
     """Yields the notes of one system."""
-    if outcomes.error:
+    if outcomes.error and plan.failed == "zero":
+        yield (
+            f"{outcomes.error} of {outcomes.rows} samples have no extraction: the prediction is "
+            "missing, or says that it failed. They count as samples of which nothing is right."
+        )
+    elif outcomes.error:
         yield (
             f"{outcomes.error} of {outcomes.rows} calls failed. They are not counted as empty "
             "extractions: accuracy is measured over the other calls, with bounds for all possible "

@@ -413,6 +413,37 @@ def test_a_folder_of_systems_gives_them_all_and_missing_predictions_fail(tmp_pat
     }
 
 
+def test_a_system_that_answered_only_one_document_does_not_lead(tmp_path: Path) -> None:
+    fields = {"name": {"type": "string"}, "age": {"type": "integer"}, "city": {"type": "string"}}
+    schema = write_json(tmp_path / "schema.json", {"type": "object", "properties": fields})
+    gold = {f"d{n}": {"name": f"N{n}", "age": n, "city": "Bern"} for n in range(1, 7)}
+    for id_, value in gold.items():
+        write_json(tmp_path / "gold" / f"{id_}.json", value)
+        nearly = {**value, "city": "Rome", "more": 1} if id_ == "d6" else value
+        write_json(tmp_path / "runs" / "complete" / f"{id_}.json", nearly)
+    write_json(tmp_path / "runs" / "sparse" / "d1.json", gold["d1"])
+    write_json(tmp_path / "runs" / "sparse" / "d2.json", {"status": "error"})
+    out = tmp_path / "out"
+    result = score(out, tmp_path / "gold", tmp_path / "runs", more=("--schema", schema))
+    assert result.code == 0, result.err
+    report = json.loads((out / "metrics.json").read_bytes())["report"]
+    sparse = report["systems"]["sparse"]["metrics"]
+    for metric in ("field_accuracy_macro", "right_rate", "exact_match", "field_f1_partial"):
+        assert sparse[metric]["value"] <= 0.4, metric
+    assert sparse["field_accuracy_macro"]["value"] == pytest.approx(1 / 6)
+    assert sparse["field_accuracy_macro"]["n"] == 6
+    assert sparse["success_rate"]["value"] == pytest.approx(1 / 6)
+    comparison = json.loads((out / "comparison.json").read_bytes())
+    assert [entry["system"] for entry in comparison["ranking"]] == ["complete", "sparse"]
+    bests = comparison["best_by_metric"]
+    assert {bests[f"highest_{one}"] for one in ("eqs", "f1_partial", "exact_match")} == {"complete"}
+    assert bests["lowest_hallucination"] is None  # of one document, none is invented
+    (pair,) = (one for one in comparison["pairs"] if one["metric"] == "field_accuracy_macro")
+    assert pair["n"] == 6
+    assert "5 failed calls" in result.out
+    assert "failed:zero" in report["signature"]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
