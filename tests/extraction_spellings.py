@@ -24,6 +24,8 @@ URI: dict[str, Any] = {"type": "string", "format": "uri"}
 DATE_TIME: dict[str, Any] = {"type": "string", "format": "date-time"}
 DATE: dict[str, Any] = {"type": "string", "format": "date"}
 TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+NUMBERS: dict[str, Any] = {"type": "array", "items": {"type": "number"}}
+ROWS: dict[str, Any] = {"type": "array", "items": {"type": "array"}}
 
 AMOUNT: dict[str, Any] = {"type": ["number", "string"]}
 
@@ -113,6 +115,9 @@ HARMLESS = [
     Case(0.1 + 0.2, 0.3, NUMBER),
     Case(2010.0, 2010, NUMBER),
     Case(["a", "b"], ["B", "A"], TEXTS),
+    Case([3, 1, 2], [1, 2, 3], NUMBERS | {"uniqueItems": True}),
+    Case([3, 1, 2], [1, 2, 3], NUMBERS | {"x-match": "bag"}),
+    Case([["Q1", 100, 120], ["Q2", 90]], [["Q2", 90], ["q1", "100", 120]], ROWS),
     Case(["2024-01-05"], ["January 5, 2024"], TEXTS),
     Case(None, "  ", STRING),
     # amounts as they are written in other countries, some as CLDR formats them
@@ -334,6 +339,15 @@ WRONG = [
     Case(["a", "a", "b"], ["a", "b", "b"], TEXTS),
     Case([1, 2], [1, 3], {"type": "array", "items": {"type": "integer"}}),
     Case([48.2, 16.4], [16.4, 48.2], {"type": "array", "minItems": 2, "maxItems": 2}),
+    # places in an array that have a meaning: coordinates, series, rows of a table
+    Case([13.4, 52.5], [52.5, 13.4], NUMBERS),
+    Case([13.4, 52.5], [52.5, 13.4], {"type": "array"}),
+    Case([1, 0, 20, 10], [0, 1, 10, 20], {"type": "array", "items": {"type": "integer"}}),
+    Case([90, 100, 120], [100, 120, 90], NUMBERS),
+    Case([90, 100, 120], ["100", "120", "90"], {"type": "array"}),
+    Case([True, False, True], [True, True, False], {"type": "array"}),
+    Case([["Q1", 100, 120], ["Q2", 90, 80]], [["Q1", 120, 100], ["Q2", 80, 90]], ROWS),
+    Case([["Bern", "Rome"]], [["Rome", "Bern"]], ROWS),
     Case("present", "n/a", STRING),
     # amounts of other countries
     Case("950 Ft", "950 EUR", STRING),

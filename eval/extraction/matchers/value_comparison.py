@@ -135,7 +135,7 @@ def _compare_arrays(
         [to_canonical_value(value, element.text_matcher, matching) for value in side]
         for side in (expected, predicted)
     ]
-    array_matcher = node.get_array_matcher(matching)
+    array_matcher = node.get_array_matcher(matching, expected, predicted)
     result = LIST_MATCHERS[array_matcher](*keys)
     if result[0]:
         is_reordered = array_matcher != "list" and not node.array_matcher and keys[0] != keys[1]

@@ -110,7 +110,7 @@ def shuffle_lists(node: SchemaNode, value: Any) -> Any:
         return {key: shuffle_lists(node.get_child(key), part) for key, part in value.items()}
     if isinstance(value, list):
         shuffled = [shuffle_lists(node.get_element(), part) for part in value]
-        if node.array_matcher != "list":
+        if node.get_array_matcher(DEFAULT_MATCHING, value) != "list":
             random.Random(len(shuffled)).shuffle(shuffled)
         return shuffled
     return value

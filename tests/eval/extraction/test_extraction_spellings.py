@@ -334,7 +334,7 @@ def test_near_equal_elements_of_a_list_are_aligned() -> None:
 
 
 def test_types_of_elements_count_in_the_strict_reading() -> None:
-    schema = {"type": "array", "items": {"type": "integer"}}
+    schema = {"type": "array", "items": {"type": "integer"}, "x-match": "bag"}
     field = score_field([1, 2], [2, "1"], **schema)
     assert (field.category, field.rule, field.literal) == ("exact", "types", False)
     wrong = score_field([1, 2], [2, "one"], **schema)
