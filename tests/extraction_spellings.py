@@ -179,6 +179,12 @@ HARMLESS = [
     Case("1 miliard zł", "1000000000 PLN", STRING),
     Case("3 million", "3000000", STRING),
     Case("7 Milliarden", "7000000000", STRING),
+    Case("12.500 €", "EUR 12.500", STRING),
+    Case("12.500,00 €", "12500 €", STRING),
+    Case("1.250.000 €", "1250000 EUR", STRING),
+    Case("0.500 €", "0.5 €", STRING),
+    Case("1.250 KWD", "1.25 KWD", STRING),
+    Case("12.500 kg", "12.5 kg", STRING),
 ]  # fmt: skip
 
 WRONG = [
@@ -388,6 +394,15 @@ AMBIGUOUS = [
     Case("1,2 Billion EUR", 1200000000, AMOUNT),
     Case("1,2 Billion EUR", 1200000000000.0, AMOUNT),
     Case("$1.2T", 1200000000000.0, AMOUNT),
+    Case("12.500 €", "12.5 €", STRING),
+    Case("12.500 €", "12500 €", STRING),
+    Case("12.500 €", 12.5, AMOUNT),
+    Case("12.500 €", 12500, AMOUNT),
+    Case("3.000 EUR", "3 EUR", STRING),
+    Case("R$ 1.500", "R$ 1.50", STRING),
+    Case("Rp 1.500", "1500 IDR", STRING),
+    Case("-1.500 CHF", "CHF -1500", STRING),
+    Case("2.500 Mio. €", "2.5 Mio. €", STRING),
     Case("5 mil €", 5000, AMOUNT),
     Case("5 mil €", "€5m", STRING),
     Case("kr 1200", "SEK 1200", STRING),

@@ -48,6 +48,9 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     date_order: Literal["", "day_first", "month_first"] = ""
     """How dates such as 01/02/2024 are read; empty: as ambiguous, so that they match no other
     date."""
+    decimal_mark: Literal["", "point", "comma"] = ""
+    """How numbers such as 1.234 and 1,234 are read. Empty: as English does, but beside a currency a
+    point before three digits is ambiguous, so that the amount matches only the same notation."""
     nulls: Literal["absent", "strict"] = "absent"
     """``absent``: a null where the schema allows none counts as a field left out. ``strict``: it
     makes the reply invalid."""
@@ -77,7 +80,8 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Minimum Levenshtein similarity of near-equal texts: elements of a list that reach it are
     aligned, and texts with ``x-match: fuzzy`` count as the same."""
     ordered_arrays: bool = False
-    """Whether order matters in arrays for which the schema does not decide it."""
+    """Whether order matters in all arrays for which the schema does not decide it; otherwise only
+    in those of numbers and in those within arrays."""
     coercion: Literal["strict", "lenient"] = "strict"
     """``lenient``: converts between types before comparing, in the strict reading too; the rule
     ``types`` only adds a reading."""

@@ -2,7 +2,8 @@
 
 Values are decimal numbers, so that "0.1" equals 0.1 and long numbers stay exact. Separators are
 read so that each notation has one reading: a single comma before exactly three digits separates
-thousands ("1,234" is 1234), a single point is a decimal point ("1.234" is not 1234).
+thousands ("1,234" is 1234), a single point is a decimal point ("1.234" is not 1234). Beside a
+currency, a point before exactly three digits has two readings: "1.234 €" is 1234 in German.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from decimal import Context, Decimal, InvalidOperation
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.extraction.matchers.currencies import CURRENCY_SYMBOLS, OPEN_SYMBOLS, find_currency
+from eval.extraction.matchers.currencies import (
+    CURRENCY_SYMBOLS,
+    OPEN_SYMBOLS,
+    THREE_DECIMALS,
+    find_currency,
+)
 from eval.extraction.matchers.spellings import fold_typography
 from kg.words.number_words import SCALE_LETTERS, SCALE_READINGS
 
@@ -73,11 +79,17 @@ class Amount(NamedTuple):
     """The currency as written, in lower case."""
 
 
-def parse_amount(text: str) -> Amount | None:
+def parse_amount(text: str, decimal_mark: str = "") -> Amount | None:
     """Parses a text that is one number, with its sign, currency, percent sign, scale and unit.
 
-    Numbers with a leading zero, such as "007", are identifiers and not parsed. Returns ``None`` if
-    the text has anything else.
+    Numbers with a leading zero, such as "007", are identifiers and not parsed.
+
+    Args:
+        text: the text.
+        decimal_mark: ``point`` or ``comma``, which decides on "1.234" and "1,234".
+
+    Returns:
+        The amount; ``None`` if the text has anything else.
     """
     if len(text) > MAX_AMOUNT_LENGTH:
         return None
@@ -105,11 +117,16 @@ def parse_amount(text: str) -> Amount | None:
         for token in _TOKEN.findall(after.removeprefix("-").replace("d'", ""))
         for word in _split_scale(token)
     ]
+    readings = [number, *_list_other_readings(number_text)]
+    if decimal_mark and len(readings) > 1:
+        # The preferred reading is that with a decimal point.
+        readings = readings[1:] if decimal_mark == "comma" else readings[:1]
     return _build_amount(
-        [number, *_list_other_readings(number_text)],
+        readings,
         [*before, *words],
         is_negative=is_negative,
         has_decimal_comma=_DECIMAL_COMMA.search(number_text) is not None,
+        may_be_thousands=len(readings) > 1 and "." in number_text,
     )
 
 
@@ -125,7 +142,12 @@ def _split_scale(token: str) -> tuple[str, ...]:
 
 
 def _build_amount(
-    readings: list[Decimal], words: list[str], *, is_negative: bool, has_decimal_comma: bool
+    readings: list[Decimal],
+    words: list[str],
+    *,
+    is_negative: bool,
+    has_decimal_comma: bool,
+    may_be_thousands: bool,
 ) -> Amount | None:
     """Builds an amount from the readings of its number and the words and signs beside it."""
     currency, symbol, percent, unit, is_open, has_scale = "", "", False, "", False, False
@@ -155,6 +177,9 @@ def _build_amount(
             unit = f"{unit} {word}".strip()
     if any(map(str.isdecimal, unit.rstrip("23"))):
         return None
+    if currency and may_be_thousands and currency not in THREE_DECIMALS:
+        # Few amounts of money have three decimals, and in many countries a point is no decimal one.
+        is_open = True
     number, *others = [one.copy_negate() if is_negative else one for one in readings]
     return Amount(number, currency, percent, unit, tuple(others), is_open, symbol)
 

@@ -123,8 +123,7 @@ def fold_value(value: Any, matching: Matching) -> Any:
         return f"{value:.15g}" if isinstance(value, float) else str(value)
     if not isinstance(value, str) or len(value) > MAX_CACHED_LENGTH:
         return value
-    options = matching.rules, matching.date_order, matching.case_sensitive
-    spelling = _read_short_spelling(value, *options)
+    spelling = _read_short_spelling(value, *_get_options(matching))
     if spelling.readings:
         return str(spelling.readings)
     if spelling.amount is not None and not spelling.amount.unit:
@@ -139,7 +138,7 @@ def is_ambiguous_pair(expected: Any, predicted: Any, matching: Matching) -> bool
     another language.
     """
     if "numbers" in matching.rules and isinstance(expected, str) | isinstance(predicted, str):
-        amounts = _read_amount(expected), _read_amount(predicted)
+        amounts = _read_amount(expected, matching), _read_amount(predicted, matching)
         if amounts[0] is not None and amounts[1] is not None:
             return are_ambiguous_amounts(amounts[0], amounts[1])
     if not isinstance(expected, str) or not isinstance(predicted, str):
@@ -169,8 +168,13 @@ class _Spelling(NamedTuple):
     """Whether it is written as an address of mail or web."""
 
 
+def _get_options(matching: Matching) -> tuple[tuple[Rule, ...], str, str, bool]:
+    """Returns the settings that decide how a text is read."""
+    return matching.rules, matching.date_order, matching.decimal_mark, matching.case_sensitive
+
+
 def _read_spelling(
-    text: str, rules: tuple[Rule, ...], date_order: str, case_sensitive: bool
+    text: str, rules: tuple[Rule, ...], date_order: str, decimal_mark: str, case_sensitive: bool
 ) -> _Spelling:
     text = fold_typography(text) if "typography" in rules else text.strip()
     folded = text if case_sensitive else fold_case(text)
@@ -182,7 +186,7 @@ def _read_spelling(
         letters=_NO_LETTERS.sub("", folded.replace("&", "and")),
         has_digits=has_digits,
         readings=parse_readings(text, date_order) if is_date else (),
-        amount=parse_amount(text) if has_digits else None,
+        amount=parse_amount(text, decimal_mark) if has_digits else None,
         currency=find_currency(text) if len(text) <= MAX_CURRENCY_LENGTH else "",
         is_address=is_email(folded) or is_url(folded),
     )
@@ -203,7 +207,7 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         # Both are choices of the schema, which tells them apart.
         return ""
     read = _read_short_spelling if length <= MAX_CACHED_LENGTH else _read_spelling
-    options = rules, matching.date_order, matching.case_sensitive
+    options = _get_options(matching)
     first, second = read(expected, *options), read(predicted, *options)
     if first.folded == second.folded and differs_by_case(first.text, second.text):
         return ""
@@ -287,7 +291,7 @@ def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
     """Returns the rule by which a JSON number and a text are the same value."""
     if "types" not in matching.rules:
         return ""
-    amounts = _read_amount(expected), _read_amount(predicted)
+    amounts = _read_amount(expected, matching), _read_amount(predicted, matching)
     if amounts[0] is None or amounts[1] is None:
         return ""
     rule = find_amount_rule(amounts[0], amounts[1])
@@ -297,11 +301,11 @@ def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
     return rule if rule and rule in matching.rules else ""
 
 
-def _read_amount(value: Any) -> Amount | None:
+def _read_amount(value: Any, matching: Matching) -> Amount | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
-        return parse_amount(value)
+        return parse_amount(value, matching.decimal_mark)
     if not isinstance(value, int | float):
         return None
     number = to_decimal(value)

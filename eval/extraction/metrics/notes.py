@@ -51,7 +51,8 @@ def system_notes(
         yield (
             f"{n_ambiguous} wrong fields would be right in another reading: a date such as "
             "01/02/2024, or an amount such as 1.234, 5 mil or kr 50. Nothing is guessed; the order "
-            "of day and month can be set by metrics.field_matching.date_order."
+            "of day and month and the decimal mark can be set by metrics.field_matching: date_order, "
+            "decimal_mark."
         )
     n_without_score = outcomes.scored - metrics["extraction_quality_score"].n
     if n_without_score:

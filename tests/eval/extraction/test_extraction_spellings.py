@@ -178,6 +178,26 @@ def test_ambiguous_dates_are_stated_and_not_guessed() -> None:
     assert score_field("2024-02-01", "02/01/2024", month_first).category == "exact"
 
 
+def test_the_decimal_mark_decides_on_a_point_before_three_digits() -> None:
+    marks = {mark: Matching(decimal_mark=mark) for mark in ("", "point", "comma")}
+    for expected, predicted, right in (
+        ("12.500 €", "12500 €", {"comma"}),
+        ("12.500 €", "12.5 €", {"point"}),
+        ("12.500", "12500.00", {"comma"}),
+        ("12.500", 12500, {"comma"}),
+        ("1,234 kg", "1.2340 kg", {"comma"}),
+        ("1,234 kg", "1234 kg", {"", "point"}),
+        ("1.234,50 €", "1234.5 EUR", {"", "point", "comma"}),
+        ("1.5 €", "15 €", set()),
+    ):
+        found = set()
+        for mark, matching in marks.items():
+            field = score_field(expected, predicted, matching)
+            assert not (field.is_ambiguous and mark)
+            found |= {mark} if field.category == "exact" else set()
+        assert found == right, (expected, predicted)
+
+
 DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%B %d, %Y", "%d %b %Y", "%Y/%m/%d", "%A, %d %B %Y")
 DATES = st.dates(datetime.date(1900, 1, 1), datetime.date(2099, 12, 31))
 
