@@ -50,8 +50,8 @@ def system_notes(
     if n_ambiguous:
         yield (
             f"{n_ambiguous} wrong fields would be right in another reading: a date such as "
-            "01/02/2024, or an amount such as 1.234, 5 mil or kr 50. Nothing is guessed; the order "
-            "of day and month and the decimal mark can be set by metrics.field_matching: date_order, "
+            "01/02/2024, or an amount such as 1.234, 5 mil or kr 50. Nothing is guessed; "
+            "metrics.field_matching sets the order of day and month (date_order) and the "
             "decimal_mark."
         )
     n_without_score = outcomes.scored - metrics["extraction_quality_score"].n
