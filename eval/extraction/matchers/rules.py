@@ -41,6 +41,7 @@ from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.spellings import (
     MAX_FOLDED_LENGTH,
     could_be_phone,
+    differ_in_punctuation,
     drop_accents,
     fold_punctuation,
     fold_typography,
@@ -224,7 +225,7 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
     if (
         "punctuation" in rules
         and first.letters == second.letters
-        and fold_punctuation(first.folded) == fold_punctuation(second.folded)
+        and not differ_in_punctuation(first.text, second.text)
     ):
         return "punctuation"
     if "accents" in rules:
