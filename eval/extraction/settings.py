@@ -37,7 +37,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """When two values count as the same.
 
     The thresholds and weights are those of the specification. Its reading of values is
-    ``rules=("near",)`` with ``ordered_arrays=True`` and ``nulls="strict"``.
+    ``rules=("near",)`` with ``ordered_arrays=True``, ``nulls="strict"`` and ``negation=False``.
 
     Raises:
         ValueError: thresholds are out of order or range, all weights are 0, or a rule is unknown.
@@ -54,6 +54,8 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     nulls: Literal["absent", "strict"] = "absent"
     """``absent``: a null where the schema allows none counts as a field left out. ``strict``: it
     makes the reply invalid."""
+    negation: bool = True
+    """Whether a text that is negated on one side only scores 0, however similar it is."""
     judge: str = ""
     """``module:function`` of your own that is asked about two texts that no rule accepts."""
     exact: float = 0.95
@@ -108,5 +110,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 DEFAULT_MATCHING = Matching()
 
-SPECIFICATION_MATCHING = Matching(rules=("near",), ordered_arrays=True, nulls="strict")
+SPECIFICATION_MATCHING = Matching(
+    rules=("near",), ordered_arrays=True, nulls="strict", negation=False
+)
 """The reading of the benchmark's specification: similar is near enough, other spellings are not."""

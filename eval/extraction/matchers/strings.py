@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rapidfuzz.distance import Levenshtein
 
 from eval.extraction.matchers.amounts import differs_in_prefix
@@ -16,10 +18,32 @@ from eval.extraction.matchers.match_result import (
 )
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
+from kg.base.plain_text import list_words
 
 MAX_EDIT_LENGTH = 10_000
 """Maximum length of texts whose edit distance is computed exactly, because the time grows with the
 product of the lengths."""
+
+MAX_NEGATED_WORDS = 40
+"""Number of words up to which a negation counts wherever it stands."""
+MIN_SHARED_WORDS = 0.9
+"""Share of words that longer texts must have in common for a negation to count."""
+
+_NEGATIONS = frozenset(
+    list_words(
+        """
+        not no non never none neither nor without cannot
+        nicht kein keine keinen keinem keiner keines nie niemals ohne
+        pas sans jamais aucun aucune sin nunca ningún ninguna ninguno
+        senza nessun nessuno nessuna não sem nenhum nenhuma niet geen zonder nooit
+        """
+    )
+)
+"""Words that negate in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+_NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non")
+_MIN_PREFIXED_LETTERS = 4
+"""Minimum length of a word that a prefix may negate: "valid" and "invalid", not "to" and "into"."""
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 _IDENTICAL: MatchResult = (True, 1.0, FULL_SIMILARITY, "")
 
@@ -52,7 +76,10 @@ def differs_by_case(first: str, second: str) -> bool:
 def match_partial_text(
     expected: str, predicted: str, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Scores texts by the weighted mean of token F1, Levenshtein similarity and containment."""
+    """Scores texts by the weighted mean of token F1, Levenshtein similarity and containment.
+
+    The score is 0 if one text is the negation of the other, unless the settings ignore that.
+    """
     if expected == predicted:
         return _IDENTICAL
     first, second = normalise_spacing(expected, matching), normalise_spacing(predicted, matching)
@@ -75,6 +102,9 @@ def match_partial_text(
         + edit_weight * edit_similarity
         + containment_weight * containment_score
     ) / (token_weight + edit_weight + containment_weight)
+    # Tested last, since most texts that are compared in search of the best alignment differ anyway.
+    if matching.negation and score >= matching.lenient and differ_in_negation(first, second):
+        score = 0.0
     # Rounded, because floating-point sums may miss round thresholds by 1e-16.
     return False, round(score, 12), similarity, ""
 
@@ -86,9 +116,43 @@ def match_fuzzy_text(
     equal, score, similarity, _ = match_partial_text(expected, predicted, matching, tolerance)
     if similarity is None or score == 1.0:
         return equal, score, similarity, ""
+    if matching.negation and similarity[1] >= matching.lenient:
+        texts = [fold_case(normalise_spacing(text, matching)) for text in (expected, predicted)]
+        if differ_in_negation(*texts):
+            return False, 0.0, similarity, ""
     if similarity[1] >= matching.string_fuzzy_threshold:
         return accept_within(1.0, similarity)
     return False, similarity[1], similarity, ""
+
+
+def differ_in_negation(first: str, second: str) -> bool:
+    """Returns whether one of two similar texts in lower case is negated and the other is not."""
+    words = [_WORD.findall(text.replace("\u2019", "'")) for text in (first, second)]
+    sets = [set(one) for one in words]
+    if max(map(len, words)) > MAX_NEGATED_WORDS:
+        # In a long text, a negation may be about a part only.
+        n_shared = len(sets[0] & sets[1])
+        if 2 * n_shared < MIN_SHARED_WORDS * (len(sets[0]) + len(sets[1])):
+            return False
+    if _has_negation(words[0]) != _has_negation(words[1]):
+        return True
+    only_first, only_second = sets[0] - sets[1], sets[1] - sets[0]
+    return any(
+        prefix + word in others
+        for own, others in ((only_first, only_second), (only_second, only_first))
+        for word in own
+        if len(word) >= _MIN_PREFIXED_LETTERS
+        for prefix in _NEGATIVE_PREFIXES
+    )
+
+
+def _has_negation(words: list[str]) -> bool:
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        # "No. 5" is a number.
+        is_number = word == "no" and any(map(str.isdecimal, following))
+        if (word in _NEGATIONS and not is_number) or word.endswith("n't"):
+            return True
+    return False
 
 
 def compute_similarity(expected: str, predicted: str) -> Similarity:
