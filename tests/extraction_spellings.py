@@ -45,6 +45,8 @@ TEN_HARMLESS = [
 
 HARMLESS = [
     *TEN_HARMLESS,
+    Case("Open", "OPEN", {"enum": ["Open", "Closed"]}),
+    Case(["Open", "New"], ["new", "open"], {"type": "array", "items": {"enum": ["Open", "New"]}}),
     Case("P.O. Box 125, Dover", "PO Box 125 Dover", STRING),
     Case("1427 Sample Drive, Washington, DC", "1427 Sample Drive Washington, DC", STRING),
     Case("Smith & Sons, Inc.", "Smith and Sons Inc", STRING),
@@ -371,6 +373,13 @@ WRONG = [
     Case("MT-32", "MT-23", STRING),
     # choices and lists
     Case("WI", "RY", {"type": "string", "enum": ["WI", "RY"]}),
+    Case("mb", "MB", {"enum": ["mb", "MB", "gb"]}),
+    Case("us", "US", {"type": "string", "enum": ["us", "US"], "x-match": "partial"}),
+    Case(["us", "de"], ["US", "de"], {"type": "array", "items": {"enum": ["us", "US", "de"]}}),
+    Case("État", "état", {"enum": ["État", "état"]}),
+    Case(1, "1", {"enum": [1, "1"]}),
+    Case(True, "yes", {"enum": [True, "yes"]}),
+    Case("5 kg", "5000 g", {"enum": ["5 kg", "5000 g"]}),
     Case(["red", "green"], ["red", "greed"], TEXTS),
     Case(["red", "green"], ["red"], TEXTS),
     Case(["red", "green"], ["red", "green", "blue"], TEXTS),

@@ -80,6 +80,8 @@ def find_rule(node: SchemaNode, expected: Any, predicted: Any, matching: Matchin
     """Returns the rule by which two unequal scalars are the same value, or an empty string."""
     if node.is_literal or (not matching.rules and not matching.judge):
         return ""
+    if node.are_two_choices(expected, predicted):
+        return ""
     if isinstance(expected, str) and isinstance(predicted, str):
         return _find_text_rule(node, expected, predicted, matching)
     if isinstance(expected, bool) or isinstance(predicted, bool):
@@ -203,9 +205,6 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
     rules = matching.rules
     length = max(len(expected), len(predicted))
     if length > MAX_FOLDED_LENGTH:
-        return ""
-    if node.allowed is not None and node.has_choice(predicted) and node.has_choice(expected):
-        # Both are choices of the schema, which tells them apart.
         return ""
     read = _read_short_spelling if length <= MAX_CACHED_LENGTH else _read_spelling
     options = _get_options(matching)

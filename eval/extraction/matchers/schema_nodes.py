@@ -80,6 +80,7 @@ class SchemaNode:
         types: JSON types that the schema allows, without null; empty if unspecified.
         nullable: whether the schema allows null.
         allowed: the allowed values (enum, const) as canonical JSON; ``None`` if unrestricted.
+        has_twins: whether two of the allowed texts differ only in case or spacing.
         formats: formats that the schema requires.
         ignored: whether the schema excludes the part from all comparisons.
         is_literal: whether the schema asks for the strict reading of the part.
@@ -125,6 +126,7 @@ class SchemaNode:
         self.nullable: Final = "null" in merged.types
         self.formats: Final = tuple(sorted(merged.formats))
         self.allowed: Final = _collect_allowed_values(nodes)
+        self.has_twins: Final = self.allowed is not None and _have_twins(self.allowed)
         x_match = str(_find_keyword(nodes, "x-match") or "")
         tolerance = _find_keyword(nodes, "x-tolerance")
         self.tolerance: Final = None if tolerance is None else float(tolerance)
@@ -225,6 +227,20 @@ class SchemaNode:
     def has_choice(self, value: Any) -> bool:
         """Returns whether ``value`` is one of the values that the schema allows (enum, const)."""
         return self.allowed is not None and encode_json(value) in self.allowed
+
+    def are_two_choices(self, first: Any, second: Any) -> bool:
+        """Returns whether two unequal scalars are both allowed, so that the schema tells them apart.
+
+        Values of an enum that differ in case or type are meant to be different.
+        """
+        return (
+            self.allowed is not None
+            and not isinstance(first, list | dict)
+            and not isinstance(second, list | dict)
+            and self.has_choice(first)
+            and self.has_choice(second)
+            and encode_json(first) != encode_json(second)
+        )
 
     def _select_text_matcher(self, x_match: str) -> str:
         if x_match in TEXT_MATCHERS:
@@ -341,6 +357,11 @@ def _collect_allowed_values(nodes: list[dict[str, Any]]) -> frozenset[str] | Non
         for value in (*node.get("enum", ()), *([node["const"]] if "const" in node else ()))
     ]
     return frozenset(map(encode_json, values)) if values else None
+
+
+def _have_twins(allowed: frozenset[str]) -> bool:
+    texts = [json.loads(value) for value in allowed if value.startswith('"')]
+    return len({" ".join(text.casefold().split()) for text in texts}) < len(texts)
 
 
 def _find_array_matcher(nodes: list[dict[str, Any]]) -> str:
