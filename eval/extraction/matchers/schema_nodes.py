@@ -229,7 +229,7 @@ class SchemaNode:
         return self.allowed is not None and encode_json(value) in self.allowed
 
     def are_two_choices(self, first: Any, second: Any) -> bool:
-        """Returns whether two unequal scalars are both allowed, so that the schema tells them apart.
+        """Returns whether two scalars are two of the allowed values.
 
         Values of an enum that differ in case or type are meant to be different.
         """
