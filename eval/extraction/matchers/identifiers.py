@@ -8,7 +8,6 @@ from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
 
-_PHONE_START = re.compile(r"\+?[\s(]*\d")
 _PHONE_WORDS = re.compile(
     r"\b(?:cell|direct|fax|free|home|landline|main|mob|mobil|mobile|office|phone|tel|toll|work)\b",
     re.IGNORECASE,
@@ -94,15 +93,14 @@ def normalise_phone(text: str) -> str:
     if match is not None:
         extension = "x" + "".join(filter(str.isdecimal, match[0]))
         text = text[: len(text) - len(match[0])]
-    start = _PHONE_START.search(text)
-    if start is None:
-        return ""
-    rest = text[start.end() - 1 :].replace("(0)", "")
+    text = text.replace("(0)", "")
+    start = next((place for place, char in enumerate(text) if char.isdecimal()), len(text))
+    rest = text[start:]
     if any(map(str.isalpha, rest)):
         rest = _PHONE_WORDS.sub("", rest).casefold()
         rest = _KEY_WORDS.sub(lambda match: match[0].translate(_KEYS), rest)
     digits = "".join(filter(str.isalnum, rest))
-    if start[0].startswith("+"):
+    if rest and text[:start].rstrip(" (").endswith("+"):
         return f"+{digits}{extension}"
     if digits.startswith("00"):
         return f"+{digits[2:]}{extension}"
