@@ -181,7 +181,7 @@ def _read_spelling(
 ) -> _Spelling:
     text = fold_typography(text) if "typography" in rules else text.strip()
     folded = text if case_sensitive else fold_case(text)
-    has_digits = any(map(str.isdecimal, text))
+    has_digits = any(map(str.isnumeric, text))  # also "½"
     is_date = has_digits and "dates" in rules
     return _Spelling(
         text=text,

@@ -28,6 +28,7 @@ _FOLDED_KINDS: Final = (
     "<wide>", "<narrow>", "<noBreak>", "<compat>", "<small>", "<font>", "<square>", "<vertical>",
 )  # fmt: skip
 
+_SUBSCRIPTS: Final = re.compile(r"(?<![\d₀-₉])[₀-₉]+")
 _LETTER: Final = r"[^\W\d_]"
 _ACRONYM: Final = re.compile(rf"(?<![\w.])(?:{_LETTER}\.)+{_LETTER}?(?![\w])")
 _INITIALS: Final = re.compile(rf"(?<![\w.])((?:{_LETTER}\.)+)(?={_LETTER}{{2}})")
@@ -84,6 +85,8 @@ def fold_typography(text: str) -> str:
     """
     if not text.isascii():
         text = "".join(map(_fold_character, unicodedata.normalize("NFC", text)))
+        # Of a formula such as CO₂; in 10₂, the base of a number, they carry a meaning.
+        text = _SUBSCRIPTS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     elif "`" in text:
         text = text.replace("`", "'")
     return " ".join(text.split())
