@@ -84,7 +84,9 @@ def fold_typography(text: str) -> str:
     White space is collapsed.
     """
     if not text.isascii():
-        text = "".join(map(_fold_character, unicodedata.normalize("NFC", text)))
+        text = unicodedata.normalize("NFC", text)
+        # By a table of its characters, which is many times faster for a long text.
+        text = text.translate({ord(one): _fold_character(one) for one in set(text)})
         # Of a formula such as CO₂; in 10₂, the base of a number, they carry a meaning.
         text = _SUBSCRIPTS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     elif "`" in text:

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.extraction.metrics.measurement_plan import Failed
-from eval.extraction.metrics.quality_score import SCORE_PARTS, ScoreWeights
+from eval.extraction.metrics.quality_score import (
+    FIELD_RATIOS,
+    LOWER_IS_BETTER,
+    OUTCOME_METRICS,
+    SCORE_PARTS,
+    ScoreWeights,
+)
 from eval.extraction.metrics.system_rows import (
     ERROR,
     FLOAT_COLUMNS,
@@ -26,42 +32,6 @@ from eval.extraction.record import Invalid, Mode
 from eval.stats.bootstrap import Floats
 
 MODES: tuple[Mode, ...] = ("strict", "partial", "lenient")
-CREDIT_WEIGHTS: Mapping[Mode, Mapping[str, float]] = {
-    "strict": {"strict": 1.0},
-    "partial": {"exact": 1.0, "partial": 0.5},
-    "lenient": {"lenient": 1.0},
-}
-"""Mode → columns of a tally and their weights, whose sum is the credit of the matched fields."""
-
-FIELD_RATIOS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
-    **{
-        f"field_{kind}_{mode}": (
-            {column: (2.0 if kind == "f1" else 1.0) * weight for column, weight in credit.items()},
-            dict.fromkeys(sides, 1.0),
-        )
-        for mode, credit in CREDIT_WEIGHTS.items()
-        for kind, sides in (
-            ("precision", ("predicted",)),
-            ("recall", ("expected",)),
-            ("f1", ("expected", "predicted")),
-        )
-    },
-    "field_f1_literal": ({"literal": 2.0}, {"expected": 1.0, "predicted": 1.0}),
-    "field_accuracy": ({"right": 1.0}, {"expected": 1.0, "spurious": 1.0}),
-    "right_rate": ({"right": 1.0}, {"expected": 1.0}),
-    "wrong_rate": ({"expected": 1.0, "missed": -1.0, "right": -1.0}, {"expected": 1.0}),
-    "left_out_rate": ({"left_out": 1.0}, {"absent": 1.0}),
-    "invented_rate": ({"spurious": 1.0}, {"absent": 1.0}),
-    "type_accuracy": ({"type_right": 1.0}, {"type_total": 1.0}),
-    "hallucination_rate": ({"spurious": 1.0}, {"predicted": 1.0}),
-    "omission_rate": ({"missed": 1.0}, {"expected": 1.0}),
-}
-"""Field metric → weights of its numerator and of its denominator over the columns of a tally."""
-
-OUTCOME_METRICS = ("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate")
-"""Metrics of the outcomes of fields; they count the fields of invalid replies as they came."""
-
-LOWER_IS_BETTER = ("hallucination_rate", "omission_rate", "wrong_rate", "invented_rate")
 _CREDIT_COLUMNS = ("strict", "exact", "partial", "lenient", "type_right", "literal")
 
 

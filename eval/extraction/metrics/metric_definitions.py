@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eval.extraction.metrics.columns import FIELD_RATIOS, LOWER_IS_BETTER
+from eval.extraction.metrics.quality_score import FIELD_RATIOS, LOWER_IS_BETTER
 from eval.extraction.record import Average
 from eval.stats.ratio_metrics import RatioMetric
 

@@ -17,7 +17,6 @@ from eval.extraction.metrics.breakdowns import (
 )
 from eval.extraction.metrics.calibration import measure_field_risks, summarise_confidences
 from eval.extraction.metrics.columns import (
-    CREDIT_WEIGHTS,
     MetricColumns,
     compute_outcome_columns,
     compute_weighted_sum,
@@ -49,7 +48,7 @@ from eval.extraction.metrics.metric_definitions import (
 from eval.extraction.metrics.notes import system_notes
 from eval.extraction.metrics.performance import measure_performance
 from eval.extraction.metrics.quality_report import QUALITY_COLUMNS, compute_quality
-from eval.extraction.metrics.quality_score import SCORE_PARTS
+from eval.extraction.metrics.quality_score import CREDIT_WEIGHTS, SCORE_PARTS
 from eval.extraction.metrics.recommendation import NO_VERDICT, build_recommendation
 from eval.extraction.metrics.resampler import resample_parts
 from eval.extraction.metrics.sample_sums import ResampledSums, SampleSums

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.extraction.verdicts.quotes import QUOTE_TEXTS
 from eval.harness.predictions.rows import MAX_DEPTH
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
@@ -47,10 +48,6 @@ CONFIDENCE_KEYS: Final = ("confidence", "confidence_score", "score", "probabilit
 """Keys beside "value" in an object that stands for one value."""
 QUOTE_LISTS: Final = ("field_citations", "citations", "evidence", "quotes")
 """Keys beside an extraction with a list of quotes."""
-QUOTE_TEXTS: Final = (
-    *("reference_text", "quote", "source_text", "source_quote", "cited_text", "text", "snippet"),
-)
-"""Keys of a quote with the quoted words."""
 FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
 """Keys of a quote with the field that it supports."""
 MAX_QUOTES: Final = 10_000

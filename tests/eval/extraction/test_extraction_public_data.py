@@ -16,7 +16,7 @@ import pytest
 from eval.extraction.aggregate import MeasurementPlan, aggregate_rows
 from eval.extraction.matchers.identifiers import is_url
 from eval.extraction.matchers.schema_nodes import SchemaNode, get_schema_plan
-from eval.extraction.metrics.columns import LOWER_IS_BETTER
+from eval.extraction.metrics.quality_score import LOWER_IS_BETTER
 from eval.extraction.record import SystemReport
 from eval.extraction.row_builder import build_row
 from eval.extraction.samples.loader import load_samples
