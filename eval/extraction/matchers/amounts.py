@@ -298,6 +298,12 @@ def find_amount_rule(first: Amount, second: Amount) -> str | None:
     return "currencies" if first.currency or second.currency else "numbers"
 
 
+def is_written_alike(number: Amount, other: Amount) -> bool:
+    """Returns whether an amount with three digits after a point has the digits of a number."""
+    has_three_decimals = all(one.number.as_tuple().exponent == -3 for one in (number, other))
+    return has_three_decimals and number.number == other.number and len(other.others) == 1
+
+
 def are_ambiguous_amounts(first: Amount, second: Amount) -> bool:
     """Returns whether unequal amounts would be the same by another of their readings."""
     if (first.percent, first.unit.lower()) != (second.percent, second.unit.lower()):

@@ -17,6 +17,7 @@ from eval.extraction.matchers.amounts import (
     Amount,
     are_ambiguous_amounts,
     find_amount_rule,
+    is_written_alike,
     parse_amount,
     to_decimal,
 )
@@ -294,7 +295,11 @@ def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
     amounts = _read_amount(expected, matching), _read_amount(predicted, matching)
     if amounts[0] is None or amounts[1] is None:
         return ""
-    rule = find_amount_rule(amounts[0], amounts[1])
+    if isinstance(expected, float) and is_written_alike(amounts[0], amounts[1]):
+        # The gold number decides what the three digits of "$1.234" are.
+        rule = find_amount_rule(amounts[0], amounts[1]._replace(is_open=False))
+    else:
+        rule = find_amount_rule(amounts[0], amounts[1])
     text = expected if isinstance(expected, str) else predicted
     if rule == "numbers" and text.strip().lstrip("-").replace(".", "", 1).isdecimal():
         return "types"

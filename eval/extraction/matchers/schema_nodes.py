@@ -378,11 +378,11 @@ def _find_array_matcher(nodes: list[dict[str, Any]]) -> str:
 
 
 def _has_only_numbers(value: Any) -> bool:
-    """Returns whether a value is an array of numbers, or of booleans."""
+    """Returns whether a value is an array of numbers or booleans, some of which may be null."""
     return isinstance(value, list) and bool(value) and _NUMBER_TYPES.issuperset(map(type, value))
 
 
-_NUMBER_TYPES: Final = frozenset((int, float, bool))
+_NUMBER_TYPES: Final = frozenset((int, float, bool, type(None)))
 
 
 def _find_keyword(nodes: list[dict[str, Any]], keyword: str) -> Any:

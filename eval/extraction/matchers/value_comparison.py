@@ -74,6 +74,8 @@ def _compare_strictly(
         return UNEQUAL
     if expected_type is str:
         return TEXT_MATCHERS[node.text_matcher](expected, predicted, matching, node.tolerance)
+    if expected is None:  # an element of an array
+        return EQUAL
     if expected_type is bool:
         return EQUAL if expected is predicted else UNEQUAL
     return _compare_arrays(node, expected, predicted, matching)

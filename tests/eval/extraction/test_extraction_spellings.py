@@ -242,6 +242,9 @@ def test_the_decimal_mark_decides_on_a_point_before_three_digits() -> None:
         ("1,234 kg", "1234 kg", {"", "point"}),
         ("1.234,50 €", "1234.5 EUR", {"", "point", "comma"}),
         ("1.5 €", "15 €", set()),
+        (1.234, "$1.234", {"", "point"}),
+        ("$1.234", 1.234, {"point"}),
+        (1234, "$1.234", {"comma"}),
     ):
         found = set()
         for mark, matching in marks.items():
