@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import CATEGORIES, Mode, SampleScore, Tally, score_sample
-from eval.extraction.settings import DEFAULT_MATCHING, Matching
+from eval.extraction.settings import DEFAULT_MATCHING, SPECIFICATION_MATCHING, Matching
 
 MODES: tuple[Mode, ...] = ("strict", "partial", "lenient")
 KEYS = ["name", "city", "a.b", "tags", "rows", "é"]
