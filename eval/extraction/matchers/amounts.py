@@ -111,7 +111,7 @@ def parse_amount(text: str, decimal_mark: str = "") -> Amount | None:
         return None
     text = _expand_fraction(fold_typography(text))
     is_negative = text.startswith("(") and text.endswith(")")
-    accounting = _ACCOUNTING.fullmatch(text)
+    accounting = _ACCOUNTING.fullmatch(text) if "(" in text else None
     if is_negative:
         text = text[1:-1].strip()
     elif accounting and (find_currency(accounting["before"]) or find_currency(accounting["after"])):
@@ -157,7 +157,7 @@ def _expand_fraction(text: str) -> str:
 
     Only proper fractions in lowest terms are read, since "2/4" may be a page or a date.
     """
-    if "/" not in text and not _VULGAR.search(text):
+    if "/" not in text and (text.isascii() or not _VULGAR.search(text)):
         return text
     text = _VULGAR.sub(_write_vulgar, text).strip()
     if len(_FRACTION.findall(text)) != 1:
