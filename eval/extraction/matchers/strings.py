@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -28,6 +29,9 @@ MAX_NEGATED_WORDS = 40
 """Number of words up to which a negation counts wherever it stands."""
 MIN_SHARED_WORDS = 0.9
 """Share of words that longer texts must have in common for a negation to count."""
+
+MAX_KEPT_LENGTH = 500
+"""Maximum length of texts whose words are kept for further comparisons."""
 
 _NEGATIONS = frozenset(
     list_words(
@@ -127,32 +131,47 @@ def match_fuzzy_text(
 
 def differ_in_negation(first: str, second: str) -> bool:
     """Returns whether one of two similar texts in lower case is negated and the other is not."""
-    words = [_WORD.findall(text.replace("\u2019", "'")) for text in (first, second)]
-    sets = [set(one) for one in words]
-    if max(map(len, words)) > MAX_NEGATED_WORDS:
+    words, is_negated, n_words = _read_negation(first)
+    other_words, is_other_negated, n_other_words = _read_negation(second)
+    if max(n_words, n_other_words) > MAX_NEGATED_WORDS:
         # In a long text, a negation may be about a part only.
-        n_shared = len(sets[0] & sets[1])
-        if 2 * n_shared < MIN_SHARED_WORDS * (len(sets[0]) + len(sets[1])):
+        n_shared = len(words & other_words)
+        if 2 * n_shared < MIN_SHARED_WORDS * (len(words) + len(other_words)):
             return False
-    if _has_negation(words[0]) != _has_negation(words[1]):
+    if is_negated != is_other_negated:
         return True
-    only_first, only_second = sets[0] - sets[1], sets[1] - sets[0]
+    only_first, only_second = words - other_words, other_words - words
+    return _has_negated_word(only_first, only_second) or _has_negated_word(only_second, only_first)
+
+
+def _has_negated_word(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Returns whether a word is the negation of another by its prefix."""
     return any(
-        prefix + word in others
-        for own, others in ((only_first, only_second), (only_second, only_first))
-        for word in own
-        if len(word) >= _MIN_PREFIXED_LETTERS
+        word.startswith(prefix)
+        and len(word) >= len(prefix) + _MIN_PREFIXED_LETTERS
+        and word[len(prefix) :] in others
+        for word in words
+        if word.startswith(_NEGATIVE_PREFIXES)
         for prefix in _NEGATIVE_PREFIXES
     )
 
 
-def _has_negation(words: list[str]) -> bool:
+def _read_negation(text: str) -> tuple[frozenset[str], bool, int]:
+    """Reads a text; a short one is kept, since it is compared with many others."""
+    is_short = len(text) <= MAX_KEPT_LENGTH
+    return _find_negation(text) if is_short else _find_negation.__wrapped__(text)
+
+
+@lru_cache(16_384)
+def _find_negation(text: str) -> tuple[frozenset[str], bool, int]:
+    """Returns the words of a text, whether one of them negates it, and their number."""
+    words = _WORD.findall(text.replace("\u2019", "'"))
+    is_negated = False
     for word, following in zip(words, [*words[1:], ""], strict=False):
         # "No. 5" is a number.
         is_number = word == "no" and any(map(str.isdecimal, following))
-        if (word in _NEGATIONS and not is_number) or word.endswith("n't"):
-            return True
-    return False
+        is_negated |= (word in _NEGATIONS and not is_number) or word.endswith("n't")
+    return frozenset(words), is_negated, len(words)
 
 
 def compute_similarity(expected: str, predicted: str) -> Similarity:
