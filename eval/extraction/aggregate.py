@@ -151,6 +151,7 @@ def _build_signature(digest: str, samples: int, plan: MeasurementPlan, version: 
         f"repeats:{plan.repeats}",
         f"match:{plan.matching}",
         f"invalid:{plan.invalid}",
+        *(() if plan.failed == "left_out" else (f"failed:{plan.failed}",)),
         f"avg:{plan.average}",
         f"w:{weights}",
         f"boot:{plan.resamples}",

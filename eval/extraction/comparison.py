@@ -1,7 +1,8 @@
 """Compares the systems of one run: ranking, paired tests, win rates and Pareto frontiers.
 
 All comparisons are paired: only samples for which both systems have a value are used. A sample
-whose call failed has no value. With repeats, the value of a sample is the mean over its repeats.
+whose call failed has no value, unless failed calls count as 0. With repeats, the value of a sample
+is the mean over its repeats.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ from eval.extraction.comparison_record import ExtractionComparison as Extraction
 from eval.extraction.comparison_record import SampleComparison as SampleComparison
 from eval.extraction.metrics.measurement_plan import MeasurementPlan
 from eval.extraction.metrics.quality_score import compute_sample_metrics
+from eval.extraction.ranking import Frontier, compute_frontiers, find_best_systems, rank_systems
 from eval.extraction.record import ExtractionReport, Headline
 from eval.extraction.row import ExtractionRow
 from eval.metrics.comparison import adjust_family, compare_item_values, round_optional
@@ -75,12 +77,12 @@ def compare_systems(
     Returns:
         The comparison; it has no pairs if there is only one system.
     """
-    ranking = _rank_systems(report)
+    ranking = rank_systems(report)
     system_names = [entry.system for entry in ranking]
     values = _collect_sample_values(rows, plan)
     system_pairs = list(itertools.combinations(system_names, 2))
     pairs = _compare_values(values, system_pairs, tuple(_COMPARED_METRICS), plan)
-    best, frontiers = _find_best_systems(report), _compute_frontiers(report)
+    best, frontiers = find_best_systems(report), compute_frontiers(report)
     return ExtractionComparison(
         ranking=ranking,
         pairs=pairs,
@@ -142,15 +144,6 @@ def specification_cohens_d(first: Floats, second: Floats) -> float | None:
     return None if pooled_d is None else pooled_d * math.sqrt(first.size / (first.size - 1))
 
 
-def _rank_systems(report: ExtractionReport) -> tuple[RankedSystem, ...]:
-    entries = []
-    for name, system in report.systems.items():
-        score = system.metrics[report.headline]
-        entries.append(RankedSystem(system=name, score=score.value, low=score.low, high=score.high))
-    entries.sort(key=lambda system: (system.score is None, -(system.score or 0.0), system.system))
-    return tuple(entries)
-
-
 def _collect_sample_values(
     rows: Iterable[ExtractionRow], plan: MeasurementPlan
 ) -> dict[str, _MetricValues]:
@@ -182,7 +175,7 @@ def _collect_sample_values(
 
 
 def _iter_row_values(row: ExtractionRow, plan: MeasurementPlan) -> Iterator[float | None]:
-    if row.outcome == "ERROR":
+    if row.outcome == "ERROR" and plan.failed != "zero":
         yield from (None for _ in _COMPARED_METRICS)
         return
     sample_metrics = compute_sample_metrics(row.score, invalid=plan.invalid, weights=plan.weights)
@@ -288,89 +281,24 @@ def _compute_win_rates(
         )
 
 
-def _get_metric_value(report: ExtractionReport, system: str, metric: str) -> float | None:
-    estimate = report.systems[system].metrics.get(metric)
-    return None if estimate is None else estimate.value
-
-
-_Frontier = tuple[tuple[str, ...], tuple[str, ...]]
-"""Systems on the frontier, and systems for which one of the two values is missing."""
-
-
-def _compute_frontiers(report: ExtractionReport) -> dict[str, _Frontier]:
-    return {
-        "accuracy_vs_latency": _find_pareto_frontier(report, "latency_p95_s"),
-        "accuracy_vs_cost": _find_pareto_frontier(report, "cost_usd_per_sample"),
-    }
-
-
-def _find_pareto_frontier(report: ExtractionReport, cost_metric: str) -> _Frontier:
-    """Returns the Pareto frontier of headline and cost: the systems that no other system dominates.
-
-    A system dominates another one if it is at least as good in both values and better in one.
-    """
-    points: dict[str, tuple[float, float]] = {}
-    for name in report.systems:
-        score, cost = (
-            _get_metric_value(report, name, report.headline),
-            _get_metric_value(report, name, cost_metric),
-        )
-        if score is not None and cost is not None:
-            points[name] = (score, -cost)
-    frontier = [
-        name
-        for name, point in points.items()
-        if not any(
-            all(
-                other_value >= own_value
-                for other_value, own_value in zip(other_point, point, strict=True)
-            )
-            and other_point != point
-            for other_point in points.values()
-        )
-    ]
-    frontier.sort(key=lambda name: (-points[name][0], name))
-    return tuple(frontier), tuple(sorted(set(report.systems) - set(points)))
-
-
-def _find_best_systems(report: ExtractionReport) -> dict[str, str | None]:
-    def make_reader(metric: str) -> Callable[[str], float | None]:
-        return lambda system: _get_metric_value(report, system, metric)
-
-    def compute_score_per_dollar(system: str) -> float | None:
-        """Returns score per dollar and sample; infinite for a free system with a score above 0."""
-        score, cost = (
-            make_reader(_QUALITY_SCORE)(system),
-            make_reader("cost_usd_per_sample")(system),
-        )
-        if score is None or cost is None:
-            return None
-        return score / cost if cost else math.inf if score else 0.0
-
-    criteria: dict[str, tuple[Callable[[str], float | None], bool]] = {
-        "highest_eqs": (make_reader(_QUALITY_SCORE), True),
-        "highest_f1_partial": (make_reader("field_f1_partial"), True),
-        "highest_exact_match": (make_reader("exact_match"), True),
-        "lowest_hallucination": (make_reader("hallucination_rate"), False),
-        "fastest_p95": (make_reader("latency_p95_s"), False),
-        "best_cost_performance": (compute_score_per_dollar, True),
-    }
-    best_by_criterion: dict[str, str | None] = {}
-    for key, (get_value, higher_is_better) in criteria.items():
-        values = {name: value for name in report.systems if (value := get_value(name)) is not None}
-        best_value = (max if higher_is_better else min)(values.values(), default=None)
-        best_systems = [name for name, value in values.items() if value == best_value]
-        best_by_criterion[key] = best_systems[0] if len(best_systems) == 1 else None
-    return best_by_criterion
-
-
 def _iter_notes(
-    ranking: Sequence[RankedSystem], frontiers: Mapping[str, _Frontier], report: ExtractionReport
+    ranking: Sequence[RankedSystem], frontiers: Mapping[str, Frontier], report: ExtractionReport
 ) -> Iterator[str]:
     yield (
         "The ranking only sorts the scores. Use the paired tests to see whether neighbours differ. "
         "p values are Holm-adjusted over the pairs of each metric, not over the metrics."
     )
+    incomplete = [
+        f"{entry.system} ({entry.missing} of {report.n_samples * report.repeats})"
+        for entry in ranking
+        if entry.missing and entry.score is not None
+    ]
+    if incomplete:
+        yield (
+            f"Calls failed: {join_list(incomplete)}. Ranking, bests and frontiers take these "
+            "systems at their worst, as if all failed calls were wrong; the paired tests only have "
+            "samples that both systems answered."
+        )
     unscored = [entry.system for entry in ranking if entry.score is None]
     if unscored:
         yield f"Ranked last because the headline has no value: {join_list(unscored)}."

@@ -38,6 +38,10 @@ class RankedSystem(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     low: float | None = None
     high: float | None = None
+    worst: float | None = None
+    """The score if nothing were right in what the failed calls would have returned; ranks."""
+    missing: int = 0
+    """Number of failed calls that are left out of the score."""
 
 
 class SampleComparison(Comparison, frozen=True, kw_only=True):
@@ -81,8 +85,8 @@ class ExtractionComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     ranking: tuple[RankedSystem, ...]
-    """Best quality score first, systems without a score last. The difference between neighbours
-    need not be significant."""
+    """Best score first, with failed calls at their worst; systems without a score last. The
+    difference between neighbours need not be significant."""
     pairs: tuple[SampleComparison, ...]
     """Sorted by metric, then pair; the candidate of a pair ranks above the baseline."""
     win_rates: tuple[WinRate, ...]

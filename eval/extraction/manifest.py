@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from eval.extraction.metrics.grades import REQUIREMENTS, Requirements
-from eval.extraction.metrics.measurement_plan import CONFIDENCE, MeasurementPlan
+from eval.extraction.metrics.measurement_plan import CONFIDENCE, Failed, MeasurementPlan
 from eval.extraction.metrics.quality_score import DEFAULT_WEIGHTS, ScoreWeights
 from eval.extraction.record import Average, Headline, Level
 from eval.extraction.settings import Matching
@@ -21,6 +21,7 @@ class ReportSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the report is computed from the rows; changing it changes no row."""
 
     headline: Headline = "extraction_quality_score"
+    failed: Failed = "left_out"
     average: Average = "micro"
     weights: ScoreWeights = DEFAULT_WEIGHTS
     requirements: dict[Level, Requirements] = msgspec.field(
@@ -81,6 +82,7 @@ class ExtractionManifest(FolderManifest, frozen=True, kw_only=True):
             seed=self.seed,
             confidence=settings.confidence,
             invalid=self.matching.invalid,
+            failed=settings.failed,
             headline=settings.headline,
             average=settings.average,
             weights=settings.weights,

@@ -122,6 +122,7 @@ class ExtractionMeasurement(Measurement):
                 "repeats": str(run_set.repeats),
                 "match": self._plan.matching,
                 "invalid": self._plan.invalid,
+                "failed": self._plan.failed,
                 "avg": self._plan.average,
             },
             notes=tuple(list_run_notes(run_set)),

@@ -117,13 +117,13 @@ def _prediction_row(row: ExtractionRow) -> dict[str, object]:
 
 
 def _iter_csv_rows(folder: Path, manifest: ExtractionManifest) -> Iterator[tuple[object, ...]]:
-    """Yields one CSV line per row; the metrics of a failed call are left empty."""
-    invalid, weights = manifest.matching.invalid, manifest.measuring.weights
+    """Yields one CSV line per row; without metrics if a failed call is left out."""
+    invalid, measuring = manifest.matching.invalid, manifest.measuring
     for row in read_rows(folder / manifest.rows):
         score, usage = row.score, row.usage
         values: tuple[object, ...] = (None,) * len(_VALUE_FIELDS)
-        if row.outcome != OUTCOMES[ERROR]:
-            metrics = compute_sample_metrics(score, invalid=invalid, weights=weights)
+        if row.outcome != OUTCOMES[ERROR] or measuring.failed == "zero":
+            metrics = compute_sample_metrics(score, invalid=invalid, weights=measuring.weights)
             values = tuple(getattr(metrics, name) for name in _VALUE_FIELDS)
         yield (
             *(row.id, row.system, row.repeat, row.outcome),

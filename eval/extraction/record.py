@@ -91,7 +91,7 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: int
     scored: int
-    """All rows except failed calls."""
+    """Rows that count in accuracy: all, or all except failed calls."""
     ok: int
     invalid: int
     unparsable: int

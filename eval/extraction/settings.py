@@ -37,7 +37,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """When two values count as the same.
 
     The thresholds and weights are those of the specification. Its reading of values is
-    ``rules=("near",)`` with ``ordered_arrays=True`` and ``nulls="strict"``.
+    ``rules=("near",)`` with ``ordered_arrays=True``, ``nulls="strict"`` and ``negation=False``.
 
     Raises:
         ValueError: thresholds are out of order or range, all weights are 0, or a rule is unknown.
@@ -48,9 +48,14 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     date_order: Literal["", "day_first", "month_first"] = ""
     """How dates such as 01/02/2024 are read; empty: as ambiguous, so that they match no other
     date."""
+    decimal_mark: Literal["", "point", "comma"] = ""
+    """How numbers such as 1.234 and 1,234 are read. Empty: as English does, but beside a currency a
+    point before three digits is ambiguous, so that the amount matches only the same notation."""
     nulls: Literal["absent", "strict"] = "absent"
     """``absent``: a null where the schema allows none counts as a field left out. ``strict``: it
     makes the reply invalid."""
+    negation: bool = True
+    """Whether a text that is negated on one side only scores 0, however similar it is."""
     judge: str = ""
     """``module:function`` of your own that is asked about two texts that no rule accepts."""
     exact: float = 0.95
@@ -77,7 +82,8 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Minimum Levenshtein similarity of near-equal texts: elements of a list that reach it are
     aligned, and texts with ``x-match: fuzzy`` count as the same."""
     ordered_arrays: bool = False
-    """Whether order matters in arrays for which the schema does not decide it."""
+    """Whether order matters in all arrays for which the schema does not decide it; otherwise only
+    in those of numbers and in those within arrays."""
     coercion: Literal["strict", "lenient"] = "strict"
     """``lenient``: converts between types before comparing, in the strict reading too; the rule
     ``types`` only adds a reading."""
@@ -104,5 +110,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 DEFAULT_MATCHING = Matching()
 
-SPECIFICATION_MATCHING = Matching(rules=("near",), ordered_arrays=True, nulls="strict")
+SPECIFICATION_MATCHING = Matching(
+    rules=("near",), ordered_arrays=True, nulls="strict", negation=False
+)
 """The reading of the benchmark's specification: similar is near enough, other spellings are not."""

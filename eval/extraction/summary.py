@@ -136,11 +136,17 @@ def _recommendation_lines(system: SystemReport) -> Iterator[str]:
 
 
 def _format_value(value: Estimate | None, confidence: float) -> str:
-    """Formats a value as ``0.823 [95% CI: 0.812, 0.834]``, or as null with the reason."""
+    """Formats a value as ``0.823 [95% CI: 0.812, 0.834]``, or as null with the reason.
+
+    If calls failed, the worst and best value that they could have led to follow.
+    """
     if value is None or value.value is None:
         why = "" if value is None else value.why
         return f"null{f' ({why})' if why else ''}"
     text = f"{value.value:.3f}"
-    if value.low is None or value.high is None:
-        return text
-    return f"{text} [{confidence:.0%} CI: {value.low:.3f}, {value.high:.3f}]"
+    if value.low is not None and value.high is not None:
+        text += f" [{confidence:.0%} CI: {value.low:.3f}, {value.high:.3f}]"
+    if value.missing and value.worst is not None and value.best is not None:
+        worst, best = f"{value.worst:.3f}", f"{value.best:.3f}"
+        text += f"; from {worst} to {best} with the failed calls"
+    return text

@@ -145,8 +145,8 @@ def build_reliability_table(run: RunData) -> Table:
     ]
     return Table(
         "Reliability",
-        "A call that failed is never an empty extraction: it is left out of accuracy and counted "
-        "here.",
+        "A call that failed is no empty extraction. It is left out of accuracy, with bounds; only "
+        "of extractions made elsewhere, a sample without one counts as nothing right.",
         tuple(columns),
         tuple(rows),
     )

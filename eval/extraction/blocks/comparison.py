@@ -43,7 +43,11 @@ from eval.extraction.blocks.comparison_texts import (
 )
 from eval.extraction.blocks.metric_texts import describe_metric, format_interval, format_value
 from eval.extraction.blocks.run_data import RunData
-from eval.extraction.comparison_record import ExtractionComparison, SampleComparison
+from eval.extraction.comparison_record import (
+    ExtractionComparison,
+    RankedSystem,
+    SampleComparison,
+)
 
 
 def build_comparison_parts(run: RunData) -> Iterator[Part]:
@@ -97,17 +101,17 @@ def _build_ranking_table(run: RunData, comparison: ExtractionComparison) -> Tabl
         for entry in list_pairs(comparison, headline)
         if entry.candidate == first.system
     }
-    scores = [entry.score for entry in comparison.ranking]
+    scores = [entry.worst for entry in comparison.ranking]
     rows = []
     for entry in comparison.ranking:
-        place = scores.index(entry.score) + 1
+        place = scores.index(entry.worst) + 1
         pair = behind.get(entry.system)
         star = entry.system == best
         cells = (
             Cell(f"{place}{' ★' if star else ''}"),
             Cell(
                 format_value(headline, entry.score),
-                tuple(text for text in (format_interval(headline, entry.low, entry.high),) if text),
+                tuple(_list_details(headline, entry)),
                 "best" if star else "",
             ),
             Cell(UNDEFINED_TEXT)
@@ -138,6 +142,16 @@ def _build_ranking_table(run: RunData, comparison: ExtractionComparison) -> Tabl
         columns,
         tuple(rows),
     )
+
+
+def _list_details(headline: str, entry: RankedSystem) -> Iterator[str]:
+    """Yields what is written under a score: its interval, and what failed calls could change."""
+    interval = format_interval(headline, entry.low, entry.high)
+    if interval:
+        yield interval
+    if entry.missing:
+        worst = format_value(headline, entry.worst)
+        yield f"{worst} if the {entry.missing:,} failed calls count as wrong"
 
 
 def _build_pairs_table(metric: str, pairs: Sequence[SampleComparison]) -> Table:

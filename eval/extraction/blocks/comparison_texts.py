@@ -129,12 +129,14 @@ def list_guidance(run: RunData) -> tuple[str, ...]:
     if comparison is None:
         return ()
     sentences = []
-    scores = {entry.system: entry.score for entry in comparison.ranking}
+    scores = {entry.system: entry.worst for entry in comparison.ranking}
     first = comparison.ranking[0]
-    leaders = [name for name, score in scores.items() if score == first.score]
+    leaders = [name for name, score in scores.items() if score == first.worst]
+    failed = any(entry.missing for entry in comparison.ranking)
+    with_failed = ", if all failed calls count as wrong" if failed else ""
     if first.score is not None and len(leaders) > 1:
         names = join_list([format_name(name) for name in leaders])
-        sentences.append(f"For quality alone: {names} share the highest score.")
+        sentences.append(f"For quality alone: {names} share the highest score{with_failed}.")
     elif first.score is not None:
         best = find_best(comparison, run.report.headline, len(run.systems))
         evidence = (
@@ -143,7 +145,8 @@ def list_guidance(run: RunData) -> tuple[str, ...]:
             else "but the tests do not show it to be better than every other"
         )
         sentences.append(
-            f"For quality alone: {format_name(first.system)} has the highest score, {evidence}."
+            f"For quality alone: {format_name(first.system)} has the highest score{with_failed}, "
+            f"{evidence}."
         )
     for key, cost in (("accuracy_vs_latency", "latency"), ("accuracy_vs_cost", "cost")):
         front = comparison.frontiers.get(key, ())

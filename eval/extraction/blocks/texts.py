@@ -110,12 +110,14 @@ def _list_names(run: RunData, most: int = 3) -> str:
 def list_caveats(run: RunData) -> tuple[str, ...]:
     """Lists what limits the headline numbers."""
     sentences = []
-    failed = {n: system.outcomes.error for n, system in run.systems if system.outcomes.error}
+    failed = {n: system.outcomes for n, system in run.systems if system.outcomes.error}
     if failed:
-        parts = [f"{count:,} of {format_name(name)}" for name, count in failed.items()]
+        parts = [f"{ended.error:,} of {format_name(name)}" for name, ended in failed.items()]
         sentences.append(
-            f"Calls that failed: {_join_names(parts)}. They are no empty extractions; the bounds "
-            "say what they could change."
+            f"Samples without an extraction: {_join_names(parts)}. Nothing of them is right."
+            if all(ended.scored == ended.rows for ended in failed.values())
+            else f"Calls that failed: {_join_names(parts)}. They are no empty extractions; the "
+            "bounds say what they could change."
         )
     bad = sum(system.outcomes.invalid + system.outcomes.unparsable for _, system in run.systems)
     if bad:

@@ -51,7 +51,8 @@ def main(
     one JSON file per document, or a file with one row per sample (JSON lines, a JSON array, CSV or
     Excel) with id, value (the extraction) and, if known, confidence, confidences (of the fields, in
     the shape of the extraction), raw, error and repeat. A folder without a name that has one folder
-    per system gives them all. A sample without a prediction counts as failed.
+    per system gives them all. A sample without a prediction counts as failed: nothing of it is
+    right.
     """
     from msgspec.structs import replace
 
@@ -127,7 +128,9 @@ def main(
             offline=False,
             notes=("the extractions were made elsewhere", *notes),
             seed=seed,
-            measuring=replace(get_report_settings(settings), headline="field_accuracy_macro"),
+            measuring=replace(
+                get_report_settings(settings), headline="field_accuracy_macro", failed="zero"
+            ),
             matching=settings.metrics.field_matching,
             overwrite=overwrite,
             all_samples=True,

@@ -2,17 +2,25 @@
 
 Values are decimal numbers, so that "0.1" equals 0.1 and long numbers stay exact. Separators are
 read so that each notation has one reading: a single comma before exactly three digits separates
-thousands ("1,234" is 1234), a single point is a decimal point ("1.234" is not 1234).
+thousands ("1,234" is 1234), a single point is a decimal point ("1.234" is not 1234). Beside a
+currency, a point before exactly three digits has two readings: "1.234 €" is 1234 in German.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from decimal import Context, Decimal, InvalidOperation
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eval.extraction.matchers.currencies import CURRENCY_SYMBOLS, OPEN_SYMBOLS, find_currency
+from eval.extraction.matchers.currencies import (
+    CURRENCY_SYMBOLS,
+    OPEN_SYMBOLS,
+    THREE_DECIMALS,
+    find_currency,
+)
 from eval.extraction.matchers.spellings import fold_typography
 from kg.words.number_words import SCALE_LETTERS, SCALE_READINGS
 
@@ -31,6 +39,15 @@ _AMOUNT: Final = re.compile(
     r"(?P<number>\d(?:[\d.,']|[ ](?=\d{3}(?!\d)))*\d|\d|\.\d+)"
     r"(?P<after>.*)"
 )
+_ACCOUNTING: Final = re.compile(
+    rf"(?P<before>[^\W\d_]{{0,7}}[.{CURRENCY_SYMBOLS}]?)\s*\((?P<number>[\d.,' ]+)\)"
+    rf"\s*(?P<after>[^\W\d_]{{0,7}}[.{CURRENCY_SYMBOLS}]?)"
+)
+"""A negative amount with the currency outside the brackets."""
+_VULGAR: Final = re.compile(" ?([¼-¾⅐-⅞])")
+_FRACTION: Final = re.compile(r"(?<![\d/.,])(?:(\d{1,9})[ -])?([1-9]\d?)/([1-9]\d?)(?![\d/.,])")
+MAX_FRACTION_DENOMINATOR: Final = 64
+"""Greatest denominator of a fraction; others are dates, pages or scores."""
 _TOKEN: Final = re.compile(
     rf"[^\W\d_]{{0,5}}[{CURRENCY_SYMBOLS}]|[%-]|[^\s%{CURRENCY_SYMBOLS}-][^\s%{CURRENCY_SYMBOLS}-]*"
 )
@@ -49,6 +66,11 @@ _NUMBERS: Final = (
     (re.compile(r"[1-9]\d{0,2}(?:[ ']\d{3})+,\d+"), " '", ","),
     (re.compile(r"(?:0|[1-9]\d*),\d+"), "", ","),
 )  # fmt: skip
+_POWER: Final = re.compile(r"(?<=[^\W\d_])\^?([23])(?![^\W_])")
+_POWER_NAMES: Final = re.compile(
+    r"(?P<name>sq(?:uare|\.)?|q(?=k?m$)|cu(?:bic|\.)?) ?(?P<unit>[^\W\d_]{1,15})\.?", re.I
+)
+"""Names of areas and volumes: "sq ft", "sqm", "qm", "cu. ft", "cubic metres"."""
 _UNIT: Final = re.compile(r"[a-zA-Zµμ°Ω]{1,15}[²³23]?(?:/[a-zA-Zµμ°Ω]{1,15}[²³23]?)?")
 _MAX_RELATIVE_ERROR: Final = 1e-9
 """Largest relative difference of two quantities that are equal after conversion."""
@@ -73,17 +95,29 @@ class Amount(NamedTuple):
     """The currency as written, in lower case."""
 
 
-def parse_amount(text: str) -> Amount | None:
+def parse_amount(text: str, decimal_mark: str = "") -> Amount | None:
     """Parses a text that is one number, with its sign, currency, percent sign, scale and unit.
 
-    Numbers with a leading zero, such as "007", are identifiers and not parsed. Returns ``None`` if
-    the text has anything else.
+    Numbers with a leading zero, such as "007", are identifiers and not parsed.
+
+    Args:
+        text: the text.
+        decimal_mark: ``point`` or ``comma``, which decides on "1.234" and "1,234".
+
+    Returns:
+        The amount; ``None`` if the text has anything else.
     """
     if len(text) > MAX_AMOUNT_LENGTH:
         return None
-    text = fold_typography(text)
+    text = _expand_fraction(fold_typography(text))
     is_negative = text.startswith("(") and text.endswith(")")
-    match = _AMOUNT.fullmatch(text[1:-1].strip() if is_negative else text)
+    accounting = _ACCOUNTING.fullmatch(text) if "(" in text else None
+    if is_negative:
+        text = text[1:-1].strip()
+    elif accounting and (find_currency(accounting["before"]) or find_currency(accounting["after"])):
+        is_negative = True
+        text = f"{accounting['before']} {accounting['number']} {accounting['after']}".strip()
+    match = _AMOUNT.fullmatch(text)
     if match is None:
         return None
     after, number_text = match["after"].strip(), match["number"]
@@ -105,12 +139,42 @@ def parse_amount(text: str) -> Amount | None:
         for token in _TOKEN.findall(after.removeprefix("-").replace("d'", ""))
         for word in _split_scale(token)
     ]
+    readings = [number, *_list_other_readings(number_text)]
+    if decimal_mark and len(readings) > 1:
+        # The preferred reading is that with a decimal point.
+        readings = readings[1:] if decimal_mark == "comma" else readings[:1]
     return _build_amount(
-        [number, *_list_other_readings(number_text)],
+        readings,
         [*before, *words],
         is_negative=is_negative,
         has_decimal_comma=_DECIMAL_COMMA.search(number_text) is not None,
+        may_be_thousands=len(readings) > 1 and "." in number_text,
     )
+
+
+def _expand_fraction(text: str) -> str:
+    """Writes a fraction such as "1½", "1 1/2" or "1/2" with a decimal point.
+
+    Only proper fractions in lowest terms are read, since "2/4" may be a page or a date.
+    """
+    if "/" not in text and (text.isascii() or not _VULGAR.search(text)):
+        return text
+    text = _VULGAR.sub(_write_vulgar, text).strip()
+    if len(_FRACTION.findall(text)) != 1:
+        return text
+    return _FRACTION.sub(_write_fraction, text)
+
+
+def _write_vulgar(match: re.Match[str]) -> str:
+    return " " + unicodedata.normalize("NFKC", match[1]).replace("⁄", "/")
+
+
+def _write_fraction(match: re.Match[str]) -> str:
+    above, below = int(match[2]), int(match[3])
+    if above >= below or below > MAX_FRACTION_DENOMINATOR or math.gcd(above, below) > 1:
+        return match[0]
+    # Many digits, so that it is no number with three decimals, which has two readings.
+    return f"{int(match[1] or 0) + _EXACT.divide(Decimal(above), Decimal(below)):.30f}"
 
 
 def _split_scale(token: str) -> tuple[str, ...]:
@@ -125,7 +189,12 @@ def _split_scale(token: str) -> tuple[str, ...]:
 
 
 def _build_amount(
-    readings: list[Decimal], words: list[str], *, is_negative: bool, has_decimal_comma: bool
+    readings: list[Decimal],
+    words: list[str],
+    *,
+    is_negative: bool,
+    has_decimal_comma: bool,
+    may_be_thousands: bool,
 ) -> Amount | None:
     """Builds an amount from the readings of its number and the words and signs beside it."""
     currency, symbol, percent, unit, is_open, has_scale = "", "", False, "", False, False
@@ -153,10 +222,23 @@ def _build_amount(
             continue
         else:
             unit = f"{unit} {word}".strip()
-    if any(map(str.isdecimal, unit.rstrip("23"))):
+    unit = _normalise_unit(unit)
+    if any(map(str.isdecimal, unit)):
         return None
+    if currency and may_be_thousands and currency not in THREE_DECIMALS:
+        # Few amounts of money have three decimals, and in many countries a point is no decimal one.
+        is_open = True
     number, *others = [one.copy_negate() if is_negative else one for one in readings]
     return Amount(number, currency, percent, unit, tuple(others), is_open, symbol)
+
+
+def _normalise_unit(unit: str) -> str:
+    """Writes the power of a unit in one way, as "m²" for "m2", "m^2" and "sqm"; drops a point."""
+    unit = _POWER.sub(lambda match: "²³"[match[1] == "3"], unit.removesuffix("."))
+    named = _POWER_NAMES.fullmatch(unit)
+    if named is None:
+        return unit
+    return named["unit"] + ("³" if named["name"].lower().startswith("c") else "²")
 
 
 _AMBIGUOUS: Final = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
@@ -214,6 +296,12 @@ def find_amount_rule(first: Amount, second: Amount) -> str | None:
     if first.number != second.number:
         return ""
     return "currencies" if first.currency or second.currency else "numbers"
+
+
+def is_written_alike(number: Amount, other: Amount) -> bool:
+    """Returns whether an amount with three digits after a point has the digits of a number."""
+    has_three_decimals = all(one.number.as_tuple().exponent == -3 for one in (number, other))
+    return has_three_decimals and number.number == other.number and len(other.others) == 1
 
 
 def are_ambiguous_amounts(first: Amount, second: Amount) -> bool:

@@ -55,6 +55,8 @@ OPEN_SYMBOLS: Final = {
 }
 """Symbols that other countries use too. A field that differs only in this is wrong, and counted as
 ambiguous."""
+THREE_DECIMALS: Final = frozenset(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"))
+"""Currencies of a thousand parts: "1.234 KWD" has a decimal point."""
 
 
 def find_currency(text: str) -> str:

@@ -16,12 +16,13 @@ from eval.extraction.matchers.match_result import (
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.strings import match_exact_text, match_partial_text
 from eval.extraction.settings import Matching
+from kg.base.plain_text import list_words
 
 MAX_DATE_LENGTH = 64
 """Maximum length of a text that is parsed as a date."""
 
 _MONTH_NAMES = (
-    "january januar janvier enero gennaio janeiro januari",
+    "january januar jänner janvier enero gennaio janeiro januari",
     "february februar février fevrier febrero febbraio fevereiro februari",
     "march märz maerz mars marzo março maart",
     "april avril abril aprile",
@@ -39,29 +40,47 @@ MONTHS = {name: month for month, names in enumerate(_MONTH_NAMES, 1) for name in
 _MONTH_ABBREVIATIONS = {
     "jan": 1, "feb": 2, "febr": 2, "mar": 3, "mär": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8,
     "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12, "ene": 1, "abr": 4, "ago": 8,
-    "dic": 12, "janv": 1, "févr": 2, "avr": 4, "juil": 7, "déc": 12,
+    "dic": 12, "janv": 1, "févr": 2, "avr": 4, "juil": 7, "déc": 12, "jän": 1, "mrz": 3, "gen": 1,
+    "mag": 5, "giu": 6, "lug": 7, "set": 9, "ott": 10, "fev": 2, "fév": 2, "out": 10, "mrt": 3,
 }  # fmt: skip
 
 # Matches a time at the end of a text: hour, minute, second, fraction, AM or PM, time zone.
 _TIME = re.compile(
-    r"(?:^|[\sTt,]+)(?:at |um |à )?(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
+    r"(?:^|[\sTt,]+)(?:at |um |à |a las |alle |às |om )?(\d{1,2}):(\d{2})"
+    r"(?::(\d{2})(?:[.,](\d{1,9}))?)?"
     r" ?([AaPp]\.?[Mm]\.?)? ?(Z|z|UTC|GMT|[+-]\d{2}:?\d{2})?$"
+)
+# Other notations of a time: "14.30 Uhr", "14 Uhr", "14h30", "10 PM".
+_WORDED_TIME = re.compile(
+    r"(?<![\d:.,])(\d{1,2})(?:(?:[:.](\d{2}))? ?(?:uhr|uur|hrs)\b\.?| ?h ?(\d{2})\b(?! ?:)"
+    r"| ?(?=[ap]\.?m\b))",
+    re.IGNORECASE,
 )
 _YEAR_FIRST = re.compile(r"(\d{4})(?:[-/](\d{1,2})|[-/.](\d{1,2})[-/.](\d{1,2}))?")
 _CJK_DATE = re.compile(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월](?: ?(\d{1,2}) ?[日일])?")
 _COMPACT_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _MONTH_FIRST = re.compile(r"(\d{1,2})[-/](\d{4})")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})")
-_WORD_SEPARATORS = re.compile(r"[\s,.-]+")
+_WORD_SEPARATORS = re.compile(r"[\s,./-]+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|º|°)?")
+_WEEKDAYS = """
+    monday tuesday wednesday thursday friday saturday sunday
+    mon tue tues wed thu thur thurs fri sat sun
+    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo mi do fr sa so
+    lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim
+    lunes martes miércoles miercoles jueves viernes sábado sabado domingo
+    mié mie jue vie sáb sab dom
+    lunedì martedì mercoledì giovedì venerdì sabato domenica lunedi martedi mercoledi giovedi
+    venerdi gio
+    segunda terça terca quarta quinta sexta feira seg ter qua qui sex
+    maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo
+"""
 # Words that a date may contain and that do not change it.
 _FILLERS = frozenset(
-    [
-        *("of", "the", "de", "del", "den", "der", "le", "el"),
-        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-        *("mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun"),
-    ]
+    [*("of", "the", "de", "del", "den", "der", "le", "el", "di"), *list_words(_WEEKDAYS)]
 )
+_TUESDAY_OR_MARCH = "mar"
+"""Abbreviation of martes, mardi and martedì as well as of marzo: a weekday before another month."""
 
 
 class Moment(NamedTuple):
@@ -126,7 +145,7 @@ def parse_readings(text: str, order: str = "") -> tuple[Moment, ...]:
     """
     if len(text) > MAX_DATE_LENGTH:
         return ()
-    text = text.strip()
+    text = _WORDED_TIME.sub(_write_clock, text.strip())
     clock: datetime.time | None = None
     match = _TIME.search(text)
     if match is not None:
@@ -231,6 +250,9 @@ def _parse_worded_date(text: str) -> _Date | None:
     year: int | None = None
     month: int | None = None
     day: int | None = None
+    months = [word for word in words if word in MONTHS or word in _MONTH_ABBREVIATIONS]
+    if len(months) > 1 and _TUESDAY_OR_MARCH in months:
+        words.remove(_TUESDAY_OR_MARCH)
     for word in words:
         month_number = MONTHS.get(word) or _MONTH_ABBREVIATIONS.get(word)
         ordinal = _ORDINAL.fullmatch(word)
@@ -247,6 +269,11 @@ def _parse_worded_date(text: str) -> _Date | None:
     if year is None or month is None:
         return None
     return year, month, day
+
+
+def _write_clock(match: re.Match[str]) -> str:
+    """Returns a time in digits, for one in words."""
+    return f"{match[1]}:{match[2] or match[3] or '00'}{'' if match[3] else ' '}"
 
 
 def _parse_clock(match: re.Match[str]) -> datetime.time | None:

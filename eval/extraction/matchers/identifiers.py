@@ -8,6 +8,14 @@ from eval.extraction.matchers.match_result import EQUAL, UNEQUAL, MatchResult
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
 
+_PHONE_WORDS = re.compile(
+    r"\b(?:cell|direct|fax|free|home|landline|main|mob|mobil|mobile|office|phone|tel|toll|work)\b",
+    re.IGNORECASE,
+)
+"""Words beside a telephone number that say what kind of number it is."""
+_KEY_WORDS = re.compile(r"[a-z]{2,}")
+_KEYS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "22233344455566677778889999")
+"""Letter → the digit of its key (ITU-T E.161)."""
 # Matches scheme, host (with port) and the rest of a URL.
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
@@ -75,7 +83,9 @@ def normalise_uuid(text: str) -> str:
 def normalise_phone(text: str) -> str:
     """Returns the digits of a telephone number, after ``+`` if it has a country code.
 
-    ``+`` and ``00`` mark a country code. An extension is appended after an ``x``.
+    ``+`` and ``00`` mark a country code. An extension is appended after an ``x``. Words after the
+    first digit stand for the digits of their keys (1-800-FLOWERS), except for words such as
+    "mobile"; what is before that digit does not count.
     """
     text = text.strip().removeprefix("tel:")
     match = _EXTENSION.search(text[-20:])
@@ -83,8 +93,14 @@ def normalise_phone(text: str) -> str:
     if match is not None:
         extension = "x" + "".join(filter(str.isdecimal, match[0]))
         text = text[: len(text) - len(match[0])]
-    digits = "".join(filter(str.isdecimal, text.replace("(0)", "")))
-    if text.lstrip(" (").startswith("+"):
+    text = text.replace("(0)", "")
+    start = next((place for place, char in enumerate(text) if char.isdecimal()), len(text))
+    rest = text[start:]
+    if any(map(str.isalpha, rest)):
+        rest = _PHONE_WORDS.sub("", rest).casefold()
+        rest = _KEY_WORDS.sub(lambda match: match[0].translate(_KEYS), rest)
+    digits = "".join(filter(str.isalnum, rest))
+    if rest and text[:start].rstrip(" (").endswith("+"):
         return f"+{digits}{extension}"
     if digits.startswith("00"):
         return f"+{digits[2:]}{extension}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from eval.extraction.matchers.amounts import differs_in_prefix
+from eval.extraction.matchers.amounts import Amount, differs_in_prefix, parse_amount
 from eval.extraction.matchers.match_result import (
     EQUAL,
     NEAR,
@@ -21,18 +21,10 @@ from eval.extraction.settings import Matching
 Number = int | float
 
 MAX_QUANTITY_LENGTH = 100
-"""Maximum length of a text that is parsed as a quantity: Python parses long digit strings in
-quadratic time."""
+"""Maximum length of a number in a text: Python parses long digit strings in quadratic time."""
 
-# Matches one number with any text before and after it, such as "$ 1,200" or "12.5 kg".
-_QUANTITY = re.compile(
-    r"(?P<before>[^\d+.,-]*)(?P<number>[+-]?(?:\d[\d.,'’ ]*|[.,]\d[\d.,]*)(?:[eE][+-]?\d{1,3})?)"
-    r"(?P<after>.*)",
-    re.DOTALL,
-)
+_LABEL = re.compile(r"[^\d+,(-]*?(?=[\d+,(-]|\.\d|$)", re.DOTALL)
 _INFINITIES = (math.inf, -math.inf)
-_THREE_DIGITS = re.compile(r"\d{3}")
-_SEPARATORS = re.compile(r"[.,]")
 
 
 def match_exact_number(
@@ -116,57 +108,37 @@ def match_quantity(
 ) -> MatchResult:
     """Matches quantities in texts: "12 kg" equals "12.0 kg".
 
-    A different unit scores 0; a unit on one side only halves the score. Units are compared as
-    written, without conversion. Texts that are not quantities must be equal.
+    Another unit or currency scores 0; one that is missing on one side halves the score. Units are
+    compared as written, without conversion. Texts that are not quantities must be equal.
     """
-    first, second = parse_quantity(expected), parse_quantity(predicted)
+    first, second = _parse_pair(expected, predicted, matching.decimal_mark)
     if first is None or second is None:
         return match_exact_text(expected, predicted, matching)
-    equal, score, _, rule = match_near_number(first[0], second[0], matching, tolerance)
-    if first[1] == second[1] and not differs_in_prefix(expected, predicted):
-        return equal, score, None, rule
-    if first[1] and second[1]:
+    sides = [(one.currency, one.percent, one.unit.lower()) for one in (first, second)]
+    is_open = first.is_open or second.is_open
+    readings = [(one.is_open, one.number, one.others) for one in (first, second)]
+    if is_open and readings[0] != readings[1]:
+        return UNEQUAL
+    result = match_near_number(float(first.number), float(second.number), matching, tolerance)
+    equal, score, _, rule = result
+    if sides[0] == sides[1] and not differs_in_prefix(expected, predicted):
+        # In the strict reading, "$5" is not "USD 5".
+        is_other_spelling = equal and not rule and first.symbol != second.symbol
+        return UNEQUAL if is_other_spelling else result
+    if any(sides[0]) and any(sides[1]):
         return UNEQUAL
     return False, score / 2, None, ""
 
 
-def parse_quantity(text: str) -> tuple[float, str] | None:
-    """Parses a number and its unit (case-folded); ``None`` if there is not exactly one number.
-
-    With both commas and points, the last one is the decimal separator and must occur once. One kind
-    of separator that occurs several times separates thousands. A single comma before three digits
-    separates thousands, a single point does not: "1,234" is 1234, but "1.234" is not.
-    """
-    if len(text) > MAX_QUANTITY_LENGTH:
-        return None
-    match = _QUANTITY.fullmatch(text)
-    if match is None or any(char.isdigit() for char in match["after"]):
-        return None
-    number = parse_plain_number(match["number"].rstrip(" .,'’"))
-    if number is None:
-        return None
-    unit = " ".join((match["before"] + " " + match["after"]).split())
-    return number, fold_case(unit)
-
-
-def parse_plain_number(text: str) -> float | None:
-    """Parses a number with thousands or decimal separators; ``None`` if it is not a number."""
-    text = re.sub(r"['’\s]", "", text)
-    separators = _SEPARATORS.findall(text)
-    if separators:
-        last_separator = separators[-1]
-        head, _, tail = text.rpartition(last_separator)
-        if len(set(separators)) == 2:
-            if separators.count(last_separator) > 1:
-                return None
-            is_thousands = False
-        else:
-            is_thousands = len(separators) > 1 or (
-                last_separator == "," and _THREE_DIGITS.fullmatch(tail) is not None
-            )
-        head = _SEPARATORS.sub("", head)
-        text = head + tail if is_thousands else f"{head}.{tail}"
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _parse_pair(
+    expected: str, predicted: str, decimal_mark: str
+) -> tuple[Amount | None, Amount | None]:
+    """Parses two amounts, also after the same words: "approx. 12 kg"."""
+    first, second = parse_amount(expected, decimal_mark), parse_amount(predicted, decimal_mark)
+    if first is not None and second is not None:
+        return first, second
+    label, other = (_LABEL.match(text)[0] for text in (expected, predicted))  # type: ignore[index]
+    if fold_case(label.strip()) != fold_case(other.strip()):
+        return None, None
+    rests = expected[len(label) :], predicted[len(other) :]
+    return parse_amount(rests[0], decimal_mark), parse_amount(rests[1], decimal_mark)

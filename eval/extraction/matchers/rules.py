@@ -17,6 +17,7 @@ from eval.extraction.matchers.amounts import (
     Amount,
     are_ambiguous_amounts,
     find_amount_rule,
+    is_written_alike,
     parse_amount,
     to_decimal,
 )
@@ -41,6 +42,7 @@ from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.spellings import (
     MAX_FOLDED_LENGTH,
     could_be_phone,
+    differ_in_punctuation,
     drop_accents,
     fold_punctuation,
     fold_typography,
@@ -78,6 +80,8 @@ Judge = Callable[[str, str, str], bool]
 def find_rule(node: SchemaNode, expected: Any, predicted: Any, matching: Matching) -> str:
     """Returns the rule by which two unequal scalars are the same value, or an empty string."""
     if node.is_literal or (not matching.rules and not matching.judge):
+        return ""
+    if node.are_two_choices(expected, predicted):
         return ""
     if isinstance(expected, str) and isinstance(predicted, str):
         return _find_text_rule(node, expected, predicted, matching)
@@ -123,8 +127,7 @@ def fold_value(value: Any, matching: Matching) -> Any:
         return f"{value:.15g}" if isinstance(value, float) else str(value)
     if not isinstance(value, str) or len(value) > MAX_CACHED_LENGTH:
         return value
-    options = matching.rules, matching.date_order, matching.case_sensitive
-    spelling = _read_short_spelling(value, *options)
+    spelling = _read_short_spelling(value, *_get_options(matching))
     if spelling.readings:
         return str(spelling.readings)
     if spelling.amount is not None and not spelling.amount.unit:
@@ -139,7 +142,7 @@ def is_ambiguous_pair(expected: Any, predicted: Any, matching: Matching) -> bool
     another language.
     """
     if "numbers" in matching.rules and isinstance(expected, str) | isinstance(predicted, str):
-        amounts = _read_amount(expected), _read_amount(predicted)
+        amounts = _read_amount(expected, matching), _read_amount(predicted, matching)
         if amounts[0] is not None and amounts[1] is not None:
             return are_ambiguous_amounts(amounts[0], amounts[1])
     if not isinstance(expected, str) or not isinstance(predicted, str):
@@ -169,12 +172,17 @@ class _Spelling(NamedTuple):
     """Whether it is written as an address of mail or web."""
 
 
+def _get_options(matching: Matching) -> tuple[tuple[Rule, ...], str, str, bool]:
+    """Returns the settings that decide how a text is read."""
+    return matching.rules, matching.date_order, matching.decimal_mark, matching.case_sensitive
+
+
 def _read_spelling(
-    text: str, rules: tuple[Rule, ...], date_order: str, case_sensitive: bool
+    text: str, rules: tuple[Rule, ...], date_order: str, decimal_mark: str, case_sensitive: bool
 ) -> _Spelling:
     text = fold_typography(text) if "typography" in rules else text.strip()
     folded = text if case_sensitive else fold_case(text)
-    has_digits = any(map(str.isdecimal, text))
+    has_digits = any(map(str.isnumeric, text))  # also "½"
     is_date = has_digits and "dates" in rules
     return _Spelling(
         text=text,
@@ -182,7 +190,7 @@ def _read_spelling(
         letters=_NO_LETTERS.sub("", folded.replace("&", "and")),
         has_digits=has_digits,
         readings=parse_readings(text, date_order) if is_date else (),
-        amount=parse_amount(text) if has_digits else None,
+        amount=parse_amount(text, decimal_mark) if has_digits else None,
         currency=find_currency(text) if len(text) <= MAX_CURRENCY_LENGTH else "",
         is_address=is_email(folded) or is_url(folded),
     )
@@ -199,11 +207,8 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
     length = max(len(expected), len(predicted))
     if length > MAX_FOLDED_LENGTH:
         return ""
-    if node.allowed is not None and node.has_choice(predicted) and node.has_choice(expected):
-        # Both are choices of the schema, which tells them apart.
-        return ""
     read = _read_short_spelling if length <= MAX_CACHED_LENGTH else _read_spelling
-    options = rules, matching.date_order, matching.case_sensitive
+    options = _get_options(matching)
     first, second = read(expected, *options), read(predicted, *options)
     if first.folded == second.folded and differs_by_case(first.text, second.text):
         return ""
@@ -220,7 +225,7 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
     if (
         "punctuation" in rules
         and first.letters == second.letters
-        and fold_punctuation(first.folded) == fold_punctuation(second.folded)
+        and not differ_in_punctuation(first.text, second.text)
     ):
         return "punctuation"
     if "accents" in rules:
@@ -287,21 +292,25 @@ def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
     """Returns the rule by which a JSON number and a text are the same value."""
     if "types" not in matching.rules:
         return ""
-    amounts = _read_amount(expected), _read_amount(predicted)
+    amounts = _read_amount(expected, matching), _read_amount(predicted, matching)
     if amounts[0] is None or amounts[1] is None:
         return ""
-    rule = find_amount_rule(amounts[0], amounts[1])
+    if isinstance(expected, float) and is_written_alike(amounts[0], amounts[1]):
+        # The gold number decides what the three digits of "$1.234" are.
+        rule = find_amount_rule(amounts[0], amounts[1]._replace(is_open=False))
+    else:
+        rule = find_amount_rule(amounts[0], amounts[1])
     text = expected if isinstance(expected, str) else predicted
     if rule == "numbers" and text.strip().lstrip("-").replace(".", "", 1).isdecimal():
         return "types"
     return rule if rule and rule in matching.rules else ""
 
 
-def _read_amount(value: Any) -> Amount | None:
+def _read_amount(value: Any, matching: Matching) -> Amount | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
-        return parse_amount(value)
+        return parse_amount(value, matching.decimal_mark)
     if not isinstance(value, int | float):
         return None
     number = to_decimal(value)

@@ -80,12 +80,14 @@ class SchemaNode:
         types: JSON types that the schema allows, without null; empty if unspecified.
         nullable: whether the schema allows null.
         allowed: the allowed values (enum, const) as canonical JSON; ``None`` if unrestricted.
+        has_twins: whether two of the allowed texts differ only in case or spacing.
         formats: formats that the schema requires.
         ignored: whether the schema excludes the part from all comparisons.
         is_literal: whether the schema asks for the strict reading of the part.
         text_matcher: name of the matcher for texts.
         number_matcher: name of the matcher for numbers.
-        array_matcher: name of the matcher for arrays; empty if the settings decide.
+        array_matcher: name of the matcher for arrays; empty if the schema does not decide it.
+        is_element: whether the part is an element of an array.
         identical_text: result of comparing a text with itself.
         tolerance: value of ``x-tolerance``, else ``None``.
         keys: keys of an object that the schema names, in the schema's order (a dict as an ordered
@@ -107,7 +109,7 @@ class SchemaNode:
             subschema_paths: paths of the subschemas; empty if the schema does not declare the part.
             path: as the attribute.
             name: as the attribute.
-            **position: the attributes ``objects``, ``level`` and ``required``.
+            **position: the attributes ``objects``, ``level``, ``required`` and ``is_element``.
         """
         merged = MergedSchema(graph, subschema_paths)
         # Sorted, since the iteration order of a set of strings differs between processes.
@@ -118,11 +120,13 @@ class SchemaNode:
         self.level: Final = position.get("level", 0)
         self.depth: Final = max(self.objects - 1, 0)
         self.required: Final = bool(position.get("required", True))
+        self.is_element: Final = bool(position.get("is_element", False))
         self.declared: Final = bool(subschema_paths)
         self.types: Final = merged.declared_types if subschema_paths else ()
         self.nullable: Final = "null" in merged.types
         self.formats: Final = tuple(sorted(merged.formats))
         self.allowed: Final = _collect_allowed_values(nodes)
+        self.has_twins: Final = self.allowed is not None and _have_twins(self.allowed)
         x_match = str(_find_keyword(nodes, "x-match") or "")
         tolerance = _find_keyword(nodes, "x-tolerance")
         self.tolerance: Final = None if tolerance is None else float(tolerance)
@@ -182,6 +186,7 @@ class SchemaNode:
                 objects=self.objects,
                 level=self.level + 1,
                 required=self.required,
+                is_element=True,
             )
         return self._element
 
@@ -204,13 +209,38 @@ class SchemaNode:
         for _, child in self.members:
             yield from child._iter_leaves(levels - 1)
 
-    def get_array_matcher(self, matching: Matching) -> str:
-        """Returns the matcher for arrays: the schema's, else that of the settings."""
-        return self.array_matcher or ("list" if matching.ordered_arrays else "bag")
+    def get_array_matcher(self, matching: Matching, *values: Any) -> str:
+        """Returns the matcher for an array: the schema's, else ``list`` where positions matter.
+
+        They do for rows of a table, which are elements of an array themselves, for numbers
+        (coordinates, series), and everywhere if the settings say so.
+
+        Args:
+            matching: the settings.
+            *values: the array, of one side or both.
+        """
+        if self.array_matcher:
+            return self.array_matcher
+        is_list = matching.ordered_arrays or self.is_element or any(map(_has_only_numbers, values))
+        return "list" if is_list else "bag"
 
     def has_choice(self, value: Any) -> bool:
         """Returns whether ``value`` is one of the values that the schema allows (enum, const)."""
         return self.allowed is not None and encode_json(value) in self.allowed
+
+    def are_two_choices(self, first: Any, second: Any) -> bool:
+        """Returns whether two scalars are two of the allowed values.
+
+        Values of an enum that differ in case or type are meant to be different.
+        """
+        return (
+            self.allowed is not None
+            and not isinstance(first, list | dict)
+            and not isinstance(second, list | dict)
+            and self.has_choice(first)
+            and self.has_choice(second)
+            and encode_json(first) != encode_json(second)
+        )
 
     def _select_text_matcher(self, x_match: str) -> str:
         if x_match in TEXT_MATCHERS:
@@ -329,6 +359,11 @@ def _collect_allowed_values(nodes: list[dict[str, Any]]) -> frozenset[str] | Non
     return frozenset(map(encode_json, values)) if values else None
 
 
+def _have_twins(allowed: frozenset[str]) -> bool:
+    texts = [json.loads(value) for value in allowed if value.startswith('"')]
+    return len({" ".join(text.casefold().split()) for text in texts}) < len(texts)
+
+
 def _find_array_matcher(nodes: list[dict[str, Any]]) -> str:
     """Returns ``set`` for unique items, ``list`` where the schema gives each position a meaning."""
     for node in nodes:
@@ -340,6 +375,14 @@ def _find_array_matcher(nodes: list[dict[str, Any]]) -> str:
         if isinstance(length, int) and length > 1 and length == node.get("maxItems"):
             return "list"
     return ""
+
+
+def _has_only_numbers(value: Any) -> bool:
+    """Returns whether a value is an array of numbers or booleans, some of which may be null."""
+    return isinstance(value, list) and bool(value) and _NUMBER_TYPES.issuperset(map(type, value))
+
+
+_NUMBER_TYPES: Final = frozenset((int, float, bool, type(None)))
 
 
 def _find_keyword(nodes: list[dict[str, Any]], keyword: str) -> Any:

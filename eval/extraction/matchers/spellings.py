@@ -7,15 +7,19 @@ dropped: signs, decimal points, ranges, symbols such as ``+`` and ``#``, and sup
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from functools import partial
 from typing import Final
+
+from eval.extraction.matchers.normalisation import MIN_UNSPACED_CODE_POINT
 
 MAX_FOLDED_LENGTH: Final = 10_000
 """Longer texts are only compared literally."""
 
 _TYPOGRAPHY: Final = {
-    **dict.fromkeys("‘’‚‛′ʼ`´", "'"),
-    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‘’‚‛′ʼ`´׳", "'"),
+    **dict.fromkeys("“”„‟″«»״", '"'),
     **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
     "⁄": "/",
 }
@@ -24,15 +28,30 @@ _FOLDED_KINDS: Final = (
     "<wide>", "<narrow>", "<noBreak>", "<compat>", "<small>", "<font>", "<square>", "<vertical>",
 )  # fmt: skip
 
+_SUBSCRIPTS: Final = re.compile(r"(?<![\d₀-₉])[₀-₉]+")
 _LETTER: Final = r"[^\W\d_]"
 _ACRONYM: Final = re.compile(rf"(?<![\w.])(?:{_LETTER}\.)+{_LETTER}?(?![\w])")
+_INITIALS: Final = re.compile(rf"(?<![\w.])((?:{_LETTER}\.)+)(?={_LETTER}{{2}})")
+_SPACED_INITIALS: Final = re.compile(rf"(?<!\w)({_LETTER}\.)\s+(?={_LETTER}\.)")
 _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _AMOUNT_IN_BRACKETS: Final = re.compile(r"[^\w]*\d[\d.,' ]*[^\w]*")
 _QUOTES: Final = re.compile(r"""(?<![\w'"])["']+|(?<!\d)["']+(?!\w)""")
+_IN_WORD: Final = re.compile(rf"(?<={_LETTER})[\"'](?={_LETTER})")
+_AFTER_WORD: Final = re.compile(rf"(?<={_LETTER})[\"'](?=\d)")
+_SPACED_MARK: Final = re.compile(r"\s+([.,;:]+)(?=\s|$)")
 _WORD_END: Final = re.compile(r"(?<=\w)[.,;:]+(?=\s|$)|(?<=[)\]\"'])[.,;:]+(?=\s|$)")
-_BETWEEN_LETTERS: Final = re.compile(rf"(?<={_LETTER})(?:[,;-]|\s+-+\s+)(?={_LETTER})")
+# A mark with a letter on one side at least is no decimal or thousands separator.
+_BESIDE_LETTER: Final = re.compile(
+    rf"(?<={_LETTER})(?:[.,;:]+\s*(?=[^\W_])|\s+[,;:]+(?=\d{{3}}|\s*{_LETTER})\s*)"
+    rf"|(?<=\d)(?:[.,;:]+|\s+[,;:]+\s*)(?={_LETTER})"
+)
+_BETWEEN_LETTERS: Final = re.compile(rf"(?<={_LETTER})(?:-|\s+-+\s+)(?={_LETTER})")
+_UNSPACED: Final = f"[{chr(MIN_UNSPACED_CODE_POINT)}-{chr(sys.maxunicode)}]"
+_UNSPACED_SPACE: Final = re.compile(rf"(?<={_UNSPACED})\s+(?=[^\W_])|(?<=[^\W_])\s+(?={_UNSPACED})")
+_BREAK: Final = re.compile(rf"({_LETTER}{{2}})-\s+({_LETTER})")
 _IN_RANGE: Final = re.compile(r"(?<=\d)\s+-\s+(?=\d)")
 _AT_SLASH: Final = re.compile(r"\s*/\s*")
+_MAIL: Final = re.compile(r"\w@\w")
 _AND: Final = re.compile(r"(?<=\s)&(?=\s)")
 
 _CODE: Final = re.compile(r"[^\W_]+(?:[ \-./][^\W_]+)*")
@@ -65,7 +84,11 @@ def fold_typography(text: str) -> str:
     White space is collapsed.
     """
     if not text.isascii():
-        text = "".join(map(_fold_character, unicodedata.normalize("NFC", text)))
+        text = unicodedata.normalize("NFC", text)
+        # By a table of its characters, which is many times faster for a long text.
+        text = text.translate({ord(one): _fold_character(one) for one in set(text)})
+        # Of a formula such as CO₂; in 10₂, the base of a number, they carry a meaning.
+        text = _SUBSCRIPTS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     elif "`" in text:
         text = text.replace("`", "'")
     return " ".join(text.split())
@@ -100,16 +123,39 @@ def fold_punctuation(text: str) -> str:
 
     "P.O. Box 5, Bern" and "PO Box 5 Bern" give the same. Addresses of mail and web are unchanged.
     """
-    if "@" in text or "://" in text:
+    if "://" in text or "www." in text or ("@" in text and _MAIL.search(text)):
         return text
     text = _BRACKETS.sub(_open_brackets, text)
+    text = _INITIALS.sub(r"\1 ", _SPACED_INITIALS.sub(r"\1", text))
     text = _ACRONYM.sub(lambda match: match[0].replace(".", ""), text)
-    text = _QUOTES.sub(" ", text)
+    text = _QUOTES.sub(" ", _AFTER_WORD.sub(" ", _IN_WORD.sub("", text)))
+    text = _UNSPACED_SPACE.sub("", _SPACED_MARK.sub(r"\1", text))
     text = _WORD_END.sub("", text)
-    text = _BETWEEN_LETTERS.sub(" ", text)
+    text = _BETWEEN_LETTERS.sub(" ", _BESIDE_LETTER.sub(" ", text))
     text = _IN_RANGE.sub("-", text)
     text = _AT_SLASH.sub("/", _AND.sub("and", text))
     return " ".join(text.split())
+
+
+def differ_in_punctuation(first: str, second: str) -> bool:
+    """Returns whether two texts differ in more than case and what ``fold_punctuation`` folds.
+
+    A hyphen before a space, as at the end of a line, may or may not be part of the word.
+    """
+    return _list_foldings(first).isdisjoint(_list_foldings(second))
+
+
+def _list_foldings(text: str) -> set[str]:
+    texts = [text]
+    if _BREAK.search(text):
+        texts += [_BREAK.sub(partial(_join_break, mark), text) for mark in ("-", "")]
+    return {fold_punctuation(one).casefold() for one in texts}
+
+
+def _join_break(mark: str, match: re.Match[str]) -> str:
+    """Joins the parts of a word in lower case; "BBB- rated" and "A- level" have another meaning."""
+    is_word = match[1].islower() and match[2].islower()
+    return f"{match[1]}{mark}{match[2]}" if is_word else match[0]
 
 
 def _open_brackets(match: re.Match[str]) -> str:

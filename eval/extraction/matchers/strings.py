@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from rapidfuzz.distance import Levenshtein
 
 from eval.extraction.matchers.amounts import differs_in_prefix
@@ -16,10 +19,35 @@ from eval.extraction.matchers.match_result import (
 )
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
 from eval.extraction.settings import Matching
+from kg.base.plain_text import list_words
 
 MAX_EDIT_LENGTH = 10_000
 """Maximum length of texts whose edit distance is computed exactly, because the time grows with the
 product of the lengths."""
+
+MAX_NEGATED_WORDS = 40
+"""Number of words up to which a negation counts wherever it stands."""
+MIN_SHARED_WORDS = 0.9
+"""Share of words that longer texts must have in common for a negation to count."""
+
+MAX_KEPT_LENGTH = 500
+"""Maximum length of texts whose words are kept for further comparisons."""
+
+_NEGATIONS = frozenset(
+    list_words(
+        """
+        not no non never none neither nor without cannot
+        nicht kein keine keinen keinem keiner keines nie niemals ohne
+        pas sans jamais aucun aucune sin nunca ningún ninguna ninguno
+        senza nessun nessuno nessuna não sem nenhum nenhuma niet geen zonder nooit
+        """
+    )
+)
+"""Words that negate in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+_NEGATIVE_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non")
+_MIN_PREFIXED_LETTERS = 4
+"""Minimum length of a word that a prefix may negate: "valid" and "invalid", not "to" and "into"."""
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 _IDENTICAL: MatchResult = (True, 1.0, FULL_SIMILARITY, "")
 
@@ -52,7 +80,10 @@ def differs_by_case(first: str, second: str) -> bool:
 def match_partial_text(
     expected: str, predicted: str, matching: Matching, _: float | None = None
 ) -> MatchResult:
-    """Scores texts by the weighted mean of token F1, Levenshtein similarity and containment."""
+    """Scores texts by the weighted mean of token F1, Levenshtein similarity and containment.
+
+    The score is 0 if one text is the negation of the other, unless the settings ignore that.
+    """
     if expected == predicted:
         return _IDENTICAL
     first, second = normalise_spacing(expected, matching), normalise_spacing(predicted, matching)
@@ -75,6 +106,9 @@ def match_partial_text(
         + edit_weight * edit_similarity
         + containment_weight * containment_score
     ) / (token_weight + edit_weight + containment_weight)
+    # Tested last, since most texts that are compared in search of the best alignment differ anyway.
+    if matching.negation and score >= matching.lenient and differ_in_negation(first, second):
+        score = 0.0
     # Rounded, because floating-point sums may miss round thresholds by 1e-16.
     return False, round(score, 12), similarity, ""
 
@@ -86,9 +120,58 @@ def match_fuzzy_text(
     equal, score, similarity, _ = match_partial_text(expected, predicted, matching, tolerance)
     if similarity is None or score == 1.0:
         return equal, score, similarity, ""
+    if matching.negation and similarity[1] >= matching.lenient:
+        texts = [fold_case(normalise_spacing(text, matching)) for text in (expected, predicted)]
+        if differ_in_negation(*texts):
+            return False, 0.0, similarity, ""
     if similarity[1] >= matching.string_fuzzy_threshold:
         return accept_within(1.0, similarity)
     return False, similarity[1], similarity, ""
+
+
+def differ_in_negation(first: str, second: str) -> bool:
+    """Returns whether one of two similar texts in lower case is negated and the other is not."""
+    words, is_negated, n_words = _read_negation(first)
+    other_words, is_other_negated, n_other_words = _read_negation(second)
+    if max(n_words, n_other_words) > MAX_NEGATED_WORDS:
+        # In a long text, a negation may be about a part only.
+        n_shared = len(words & other_words)
+        if 2 * n_shared < MIN_SHARED_WORDS * (len(words) + len(other_words)):
+            return False
+    if is_negated != is_other_negated:
+        return True
+    only_first, only_second = words - other_words, other_words - words
+    return _has_negated_word(only_first, only_second) or _has_negated_word(only_second, only_first)
+
+
+def _has_negated_word(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Returns whether a word is the negation of another by its prefix."""
+    return any(
+        word.startswith(prefix)
+        and len(word) >= len(prefix) + _MIN_PREFIXED_LETTERS
+        and word[len(prefix) :] in others
+        for word in words
+        if word.startswith(_NEGATIVE_PREFIXES)
+        for prefix in _NEGATIVE_PREFIXES
+    )
+
+
+def _read_negation(text: str) -> tuple[frozenset[str], bool, int]:
+    """Reads a text; a short one is kept, since it is compared with many others."""
+    is_short = len(text) <= MAX_KEPT_LENGTH
+    return _find_negation(text) if is_short else _find_negation.__wrapped__(text)
+
+
+@lru_cache(16_384)
+def _find_negation(text: str) -> tuple[frozenset[str], bool, int]:
+    """Returns the words of a text, whether one of them negates it, and their number."""
+    words = _WORD.findall(text.replace("\u2019", "'"))
+    is_negated = False
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        # "No. 5" is a number.
+        is_number = word == "no" and any(map(str.isdecimal, following))
+        is_negated |= (word in _NEGATIONS and not is_number) or word.endswith("n't")
+    return frozenset(words), is_negated, len(words)
 
 
 def compute_similarity(expected: str, predicted: str) -> Similarity:

@@ -62,6 +62,10 @@ def _compare_strictly(
 ) -> MatchResult:
     """Compares two values by the matcher that the schema chooses."""
     expected_type = type(expected)
+    if (node.has_twins or expected_type is not type(predicted)) and node.are_two_choices(
+        expected, predicted
+    ):
+        return UNEQUAL
     if expected_type is not type(predicted):
         if matching.coercion == "lenient":
             predicted = coerce_value(predicted, expected_type)
@@ -70,6 +74,8 @@ def _compare_strictly(
         return UNEQUAL
     if expected_type is str:
         return TEXT_MATCHERS[node.text_matcher](expected, predicted, matching, node.tolerance)
+    if expected is None:  # an element of an array
+        return EQUAL
     if expected_type is bool:
         return EQUAL if expected is predicted else UNEQUAL
     return _compare_arrays(node, expected, predicted, matching)
@@ -132,10 +138,16 @@ def _compare_arrays(
         return EQUAL
     element = node.get_element()
     keys = [
-        [to_canonical_value(value, element.text_matcher, matching) for value in side]
+        [
+            # Two values of an enum may differ in case only; a text never equals a tuple.
+            ("choice", value)
+            if element.has_twins and isinstance(value, str) and element.has_choice(value)
+            else to_canonical_value(value, element.text_matcher, matching)
+            for value in side
+        ]
         for side in (expected, predicted)
     ]
-    array_matcher = node.get_array_matcher(matching)
+    array_matcher = node.get_array_matcher(matching, expected, predicted)
     result = LIST_MATCHERS[array_matcher](*keys)
     if result[0]:
         is_reordered = array_matcher != "list" and not node.array_matcher and keys[0] != keys[1]

@@ -11,7 +11,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.extraction.metrics.quality_score import SCORE_PARTS, ScoreWeights
+from eval.extraction.metrics.measurement_plan import Failed
+from eval.extraction.metrics.quality_score import (
+    FIELD_RATIOS,
+    LOWER_IS_BETTER,
+    OUTCOME_METRICS,
+    SCORE_PARTS,
+    ScoreWeights,
+)
 from eval.extraction.metrics.system_rows import (
     ERROR,
     FLOAT_COLUMNS,
@@ -25,42 +32,6 @@ from eval.extraction.record import Invalid, Mode
 from eval.stats.bootstrap import Floats
 
 MODES: tuple[Mode, ...] = ("strict", "partial", "lenient")
-CREDIT_WEIGHTS: Mapping[Mode, Mapping[str, float]] = {
-    "strict": {"strict": 1.0},
-    "partial": {"exact": 1.0, "partial": 0.5},
-    "lenient": {"lenient": 1.0},
-}
-"""Mode → columns of a tally and their weights, whose sum is the credit of the matched fields."""
-
-FIELD_RATIOS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
-    **{
-        f"field_{kind}_{mode}": (
-            {column: (2.0 if kind == "f1" else 1.0) * weight for column, weight in credit.items()},
-            dict.fromkeys(sides, 1.0),
-        )
-        for mode, credit in CREDIT_WEIGHTS.items()
-        for kind, sides in (
-            ("precision", ("predicted",)),
-            ("recall", ("expected",)),
-            ("f1", ("expected", "predicted")),
-        )
-    },
-    "field_f1_literal": ({"literal": 2.0}, {"expected": 1.0, "predicted": 1.0}),
-    "field_accuracy": ({"right": 1.0}, {"expected": 1.0, "spurious": 1.0}),
-    "right_rate": ({"right": 1.0}, {"expected": 1.0}),
-    "wrong_rate": ({"expected": 1.0, "missed": -1.0, "right": -1.0}, {"expected": 1.0}),
-    "left_out_rate": ({"left_out": 1.0}, {"absent": 1.0}),
-    "invented_rate": ({"spurious": 1.0}, {"absent": 1.0}),
-    "type_accuracy": ({"type_right": 1.0}, {"type_total": 1.0}),
-    "hallucination_rate": ({"spurious": 1.0}, {"predicted": 1.0}),
-    "omission_rate": ({"missed": 1.0}, {"expected": 1.0}),
-}
-"""Field metric → weights of its numerator and of its denominator over the columns of a tally."""
-
-OUTCOME_METRICS = ("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate")
-"""Metrics of the outcomes of fields; they count the fields of invalid replies as they came."""
-
-LOWER_IS_BETTER = ("hallucination_rate", "omission_rate", "wrong_rate", "invented_rate")
 _CREDIT_COLUMNS = ("strict", "exact", "partial", "lenient", "type_right", "literal")
 
 
@@ -97,8 +68,8 @@ class MetricColumns:
 
     Attributes:
         sample: position of each row's sample in the run, shape (rows,).
-        scored: mask of the rows whose call did not fail, shape (rows,).
-        voided: mask of the rows that get no credit under the policy, shape (rows,).
+        is_scored: mask of the rows that count in accuracy: those whose call did not fail, or all.
+        is_voided: mask of the rows that get no credit under the policy, shape (rows,).
         failed_fields: number of expected fields of failed calls, 0 in other rows; shape (rows,).
         failed_absences: the same of fields that are expected to be left out.
         tallies: counts of fields, shape (rows, len(TALLY_COLUMNS)); 0 in rows that are not scored.
@@ -108,6 +79,7 @@ class MetricColumns:
         system_rows: the rows.
         positions: position in the run of each sample of the system.
         invalid: policy for invalid replies.
+        failed: policy for failed calls.
         weights: weights of the quality score.
     """
 
@@ -117,13 +89,15 @@ class MetricColumns:
         positions: NDArray[np.int64],
         *,
         invalid: Invalid,
+        failed: Failed,
         weights: ScoreWeights,
     ) -> None:
         integers = system_rows.integers
         outcome = integers[:, INTEGER_COLUMNS.index("outcome")]
         self.sample = positions[integers[:, INTEGER_COLUMNS.index("sample")]]
-        self.is_scored = outcome != ERROR
-        void_outcomes = ("unparsable", "invalid") if invalid == "zero" else ("unparsable",)
+        self.is_scored = (outcome != ERROR) | (failed == "zero")
+        # A failed call that counts misses all fields, as a reply that cannot be read does.
+        void_outcomes = ("unparsable", "error", *(("invalid",) if invalid == "zero" else ()))
         self.is_voided = np.isin(outcome, [OUTCOMES.index(name) for name in void_outcomes])
         tallies = select_columns(integers, INTEGER_COLUMNS, TALLY_COLUMNS)
         self.failed_fields = np.where(
@@ -208,13 +182,14 @@ class MetricColumns:
 
 
 def compute_outcome_columns(
-    system_rows: SystemRows, prices: tuple[float, float] | None
+    system_rows: SystemRows, prices: tuple[float, float] | None, failed: Failed
 ) -> dict[str, Floats]:
     """Returns the columns to sum for validity, exact match, reliability, tokens and cost.
 
     Args:
         system_rows: the rows.
         prices: dollars per thousand input and output tokens, for rows without a stated cost.
+        failed: policy for failed calls.
     """
     integers, floats = system_rows.integers, system_rows.floats.copy()
     if prices is not None:
@@ -227,7 +202,8 @@ def compute_outcome_columns(
     outcome_flags = {
         name: (outcome == code).astype(np.float64) for code, name in enumerate(OUTCOMES)
     }
-    scored = 1 - outcome_flags["error"]
+    returned = 1 - outcome_flags["error"]
+    scored = np.ones(len(outcome)) if failed == "zero" else returned
     was_retried = (integers[:, INTEGER_COLUMNS.index("retries")] > 0).astype(np.float64)
     checked = scored * (1 - select_columns(integers, INTEGER_COLUMNS, ["unchecked"])[:, 0])
     is_ok = sum((outcome_flags[name] for name in VALID_OUTCOMES), np.zeros(len(outcome)))
@@ -240,12 +216,13 @@ def compute_outcome_columns(
         "ok": is_ok,
         "has_nulls": scored * (select_columns(integers, INTEGER_COLUMNS, ["nulls"])[:, 0] > 0),
         "scored": scored,
+        "returned": returned,
         **{
             name: scored * select_columns(integers, INTEGER_COLUMNS, [name])[:, 0] for name in flags
         },
         "timed_out": select_columns(integers, INTEGER_COLUMNS, ["timed_out"])[:, 0],
         "retried": was_retried,
-        "reliable": scored * (1 - was_retried / 2),
+        "reliable": returned * (1 - was_retried / 2),
         **{
             name: scored
             * select_columns(
@@ -264,10 +241,10 @@ def compute_outcome_columns(
         is_known = ~np.isnan(values)
         if name == "latency_s":
             # The latency of a failed call only measures the time until it was aborted.
-            is_known &= scored > 0
+            is_known &= returned > 0
         columns[name] = np.where(is_known, values, 0.0)
         columns[f"{name}:n"] = is_known.astype(np.float64)
-    has_token_count = columns["output_tokens:n"] * scored
+    has_token_count = columns["output_tokens:n"] * returned
     columns["fields_counted"] = predicted * has_token_count
     columns["output_counted"] = columns["output_tokens"] * has_token_count
     return columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from eval.extraction.metrics.grades import REQUIREMENTS, Requirements
 from eval.extraction.metrics.quality_score import DEFAULT_WEIGHTS, ScoreWeights
@@ -10,6 +11,10 @@ from eval.extraction.record import Average, Headline, Invalid, Level
 from eval.stats.bootstrap import RESAMPLES, SEED
 
 CONFIDENCE = 0.95
+
+Failed = Literal["left_out", "zero"]
+"""How failed calls and missing predictions count. ``left_out``: accuracy is measured over the calls
+that returned, with bounds for all replies to the others. ``zero``: nothing of them is right."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,7 @@ class MeasurementPlan:
         seed: seed of the resamples.
         confidence: nominal coverage of intervals, between 0 and 1.
         invalid: policy of the headline metrics for replies that are invalid under their schema.
+        failed: how failed calls, and predictions that are missing, count in accuracy.
         headline: metric that ranks the systems and opens the report.
         average: average used in ``metrics`` for precision, recall, F1 and rates of fields.
         weights: weights of the quality score.
@@ -36,6 +42,7 @@ class MeasurementPlan:
     seed: int = SEED
     confidence: float = CONFIDENCE
     invalid: Invalid = "zero"
+    failed: Failed = "left_out"
     headline: Headline = "extraction_quality_score"
     average: Average = "micro"
     weights: ScoreWeights = DEFAULT_WEIGHTS

@@ -3,14 +3,15 @@
 A failed call does not count as an empty extraction: it is excluded and counted separately, and
 every accuracy metric has a worst-case and a best-case bound over all replies that the failed calls
 could have returned. For field metrics such a reply is assumed to have as many fields as expected;
-if it could have any number of wrong fields, every lower bound would be 0.
+if it could have any number of wrong fields, every lower bound would be 0. Under the policy
+``failed: zero`` no call is excluded, and the bounds are the value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from eval.extraction.metrics.columns import FIELD_RATIOS, LOWER_IS_BETTER
+from eval.extraction.metrics.quality_score import FIELD_RATIOS, LOWER_IS_BETTER
 from eval.extraction.record import Average
 from eval.stats.ratio_metrics import RatioMetric
 
@@ -200,7 +201,7 @@ def _build_rate_metric(
 
 
 RELIABILITY_METRICS: tuple[RatioMetric, ...] = (
-    _build_rate_metric("success_rate", "scored", higher_is_better=True),
+    _build_rate_metric("success_rate", "returned", higher_is_better=True),
     _build_rate_metric("parse_failure_rate", "unparsable", higher_is_better=False),
     _build_rate_metric("schema_failure_rate", "invalid", higher_is_better=False),
     _build_rate_metric("timeout_rate", "timed_out", higher_is_better=False),

@@ -20,7 +20,12 @@ def system_notes(
     plan: MeasurementPlan,
 ) -> Iterator[str]:
     """Yields the notes of one system."""
-    if outcomes.error:
+    if outcomes.error and plan.failed == "zero":
+        yield (
+            f"{outcomes.error} of {outcomes.rows} samples have no extraction: the prediction is "
+            "missing, or says that it failed. They count as samples of which nothing is right."
+        )
+    elif outcomes.error:
         yield (
             f"{outcomes.error} of {outcomes.rows} calls failed. They are not counted as empty "
             "extractions: accuracy is measured over the other calls, with bounds for all possible "
@@ -45,8 +50,9 @@ def system_notes(
     if n_ambiguous:
         yield (
             f"{n_ambiguous} wrong fields would be right in another reading: a date such as "
-            "01/02/2024, or an amount such as 1.234, 5 mil or kr 50. Nothing is guessed; the order "
-            "of day and month can be set by metrics.field_matching.date_order."
+            "01/02/2024, or an amount such as 1.234, 5 mil or kr 50. Nothing is guessed; "
+            "metrics.field_matching sets the order of day and month (date_order) and the "
+            "decimal_mark."
         )
     n_without_score = outcomes.scored - metrics["extraction_quality_score"].n
     if n_without_score:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from eval.extraction.record import Estimate, Invalid
+from eval.extraction.record import Estimate, Invalid, Mode
 from eval.extraction.verdicts.sample_score import SampleScore, Tally
 
 SCORE_PARTS = ("schema_validity", "field_f1_partial", "type_accuracy", "no_hallucination")
@@ -133,11 +133,42 @@ class SampleMetrics(msgspec.Struct, frozen=True, kw_only=True):
     invented_rate: float | None
 
 
-_LOWER_IS_BETTER = ("hallucination_rate", "omission_rate", "wrong_rate", "invented_rate")
-
-HIGHER_IS_BETTER: Mapping[str, bool] = {
-    name: name not in _LOWER_IS_BETTER for name in SampleMetrics.__struct_fields__
+CREDIT_WEIGHTS: Mapping[Mode, Mapping[str, float]] = {
+    "strict": {"strict": 1.0},
+    "partial": {"exact": 1.0, "partial": 0.5},
+    "lenient": {"lenient": 1.0},
 }
+"""Mode → columns of a tally and their weights, whose sum is the credit of the matched fields."""
+
+FIELD_RATIOS: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
+    **{
+        f"field_{kind}_{mode}": (
+            {column: (2.0 if kind == "f1" else 1.0) * weight for column, weight in credit.items()},
+            dict.fromkeys(sides, 1.0),
+        )
+        for mode, credit in CREDIT_WEIGHTS.items()
+        for kind, sides in (
+            ("precision", ("predicted",)),
+            ("recall", ("expected",)),
+            ("f1", ("expected", "predicted")),
+        )
+    },
+    "field_f1_literal": ({"literal": 2.0}, {"expected": 1.0, "predicted": 1.0}),
+    "field_accuracy": ({"right": 1.0}, {"expected": 1.0, "spurious": 1.0}),
+    "right_rate": ({"right": 1.0}, {"expected": 1.0}),
+    "wrong_rate": ({"expected": 1.0, "missed": -1.0, "right": -1.0}, {"expected": 1.0}),
+    "left_out_rate": ({"left_out": 1.0}, {"absent": 1.0}),
+    "invented_rate": ({"spurious": 1.0}, {"absent": 1.0}),
+    "type_accuracy": ({"type_right": 1.0}, {"type_total": 1.0}),
+    "hallucination_rate": ({"spurious": 1.0}, {"predicted": 1.0}),
+    "omission_rate": ({"missed": 1.0}, {"expected": 1.0}),
+}
+"""Field metric → weights of its numerator and of its denominator over the columns of a tally."""
+
+OUTCOME_METRICS = ("field_accuracy", "right_rate", "wrong_rate", "left_out_rate", "invented_rate")
+"""Metrics of the outcomes of fields; they count the fields of invalid replies as they came."""
+
+LOWER_IS_BETTER = ("hallucination_rate", "omission_rate", "wrong_rate", "invented_rate")
 
 
 def compute_sample_metrics(
@@ -156,31 +187,32 @@ def compute_sample_metrics(
     tally = score.tally.remove_credit() if gets_no_credit else score.tally
     parts = compute_score_parts(float(score.valid), tally)
     quality_score = None if parts is None else compute_weighted_score(parts, weights)
-    values: dict[str, float | None] = {
-        "type_accuracy": tally.type_accuracy,
-        "field_f1_literal": _divide(2 * tally.literal, tally.expected + tally.predicted),
-    }
-    for mode in ("strict", "partial", "lenient"):
-        values[f"precision_{mode}"] = tally.precision(mode)
-        values[f"recall_{mode}"] = tally.recall(mode)
-        values[f"f1_{mode}"] = tally.f1(mode)
     if gets_no_credit:
-        values = dict.fromkeys(values, 0.0)
         quality_score = 0.0
+    values: dict[str, float | None] = {}
+    for name, (numerator, denominator) in FIELD_RATIOS.items():
+        # Here, precision, recall and F1 are named without "field_".
+        short_name = name.removeprefix("field_")
+        is_voided = gets_no_credit and name not in LOWER_IS_BETTER and name not in OUTCOME_METRICS
+        values[short_name if short_name in _NAMES else name] = (
+            0.0 if is_voided else _compute_ratio(tally, numerator, denominator)
+        )
     return SampleMetrics(
         valid=score.valid,
         exact_match=score.exact_match and score.valid,
         eqs=quality_score,
-        hallucination_rate=tally.hallucination_rate,
-        omission_rate=tally.omission_rate,
-        field_accuracy=_divide(tally.right, tally.expected + tally.spurious),
-        right_rate=_divide(tally.right, tally.expected),
-        wrong_rate=_divide(tally.n_paired - tally.right, tally.expected),
-        left_out_rate=_divide(tally.left_out, tally.absent),
-        invented_rate=_divide(tally.spurious, tally.absent),
         **values,
     )
 
 
-def _divide(numerator: int, denominator: int) -> float | None:
-    return numerator / denominator if denominator else None
+_NAMES = frozenset(SampleMetrics.__struct_fields__)
+
+
+def _compute_ratio(
+    tally: Tally, numerator: Mapping[str, float], denominator: Mapping[str, float]
+) -> float | None:
+    above, below = (
+        sum(weight * getattr(tally, column) for column, weight in side.items())
+        for side in (numerator, denominator)
+    )
+    return above / below if below else None

@@ -17,7 +17,6 @@ from eval.extraction.metrics.breakdowns import (
 )
 from eval.extraction.metrics.calibration import measure_field_risks, summarise_confidences
 from eval.extraction.metrics.columns import (
-    CREDIT_WEIGHTS,
     MetricColumns,
     compute_outcome_columns,
     compute_weighted_sum,
@@ -31,7 +30,7 @@ from eval.extraction.metrics.distributions import (
     similarity_distributions,
 )
 from eval.extraction.metrics.grades import check_service_levels, grade_metrics
-from eval.extraction.metrics.measurement_plan import MeasurementPlan
+from eval.extraction.metrics.measurement_plan import Failed, MeasurementPlan
 from eval.extraction.metrics.metric_definitions import (
     AVERAGES,
     COST_PER_SAMPLE,
@@ -49,7 +48,7 @@ from eval.extraction.metrics.metric_definitions import (
 from eval.extraction.metrics.notes import system_notes
 from eval.extraction.metrics.performance import measure_performance
 from eval.extraction.metrics.quality_report import QUALITY_COLUMNS, compute_quality
-from eval.extraction.metrics.quality_score import SCORE_PARTS
+from eval.extraction.metrics.quality_score import CREDIT_WEIGHTS, SCORE_PARTS
 from eval.extraction.metrics.recommendation import NO_VERDICT, build_recommendation
 from eval.extraction.metrics.resampler import resample_parts
 from eval.extraction.metrics.sample_sums import ResampledSums, SampleSums
@@ -101,8 +100,14 @@ def build_system_report(
         plan: settings of the measurement.
     """
     n_samples = resamples.n_clusters
-    outcome_values = compute_outcome_columns(system_rows, plan.prices)
-    columns = MetricColumns(system_rows, positions, invalid=plan.invalid, weights=plan.weights)
+    outcome_values = compute_outcome_columns(system_rows, plan.prices, plan.failed)
+    columns = MetricColumns(
+        system_rows,
+        positions,
+        invalid=plan.invalid,
+        failed=plan.failed,
+        weights=plan.weights,
+    )
     main_sample_sums = _headline_sums(columns, outcome_values, n_samples)
     other_sample_sums = _other_policy_sums(system_rows, positions, plan, outcome_values, n_samples)
     field_parts, left_out = build_field_parts(system_rows, columns, plan.max_names)
@@ -178,7 +183,7 @@ def build_system_report(
     feature_correlations, metric_correlations = correlate_metrics(
         system_rows, columns, n_samples, plan.confidence
     )
-    outcomes = _count_outcomes(system_rows)
+    outcomes = _count_outcomes(system_rows, plan.failed)
     grades, errors = grade_metrics(metrics), count_errors(system_rows)
     recommendation = build_recommendation(metrics, breakdowns, grades, errors)
     if recommendation.verdict.startswith(NO_VERDICT):
@@ -261,7 +266,11 @@ def _other_policy_sums(
     n_samples: int,
 ) -> SampleSums:
     columns = MetricColumns(
-        system_rows, positions, invalid=_OTHER_POLICIES[plan.invalid], weights=plan.weights
+        system_rows,
+        positions,
+        invalid=_OTHER_POLICIES[plan.invalid],
+        failed=plan.failed,
+        weights=plan.weights,
     )
     row_values = {**outcome_values, **columns.summable_columns()}
     return SampleSums.from_columns(columns, row_values, _ACCURACY_METRICS[plan.average], n_samples)
@@ -342,10 +351,12 @@ def _omission_rates(
     }
 
 
-def _count_outcomes(system_rows: SystemRows) -> Outcomes:
+def _count_outcomes(system_rows: SystemRows, failed: Failed) -> Outcomes:
     outcome_codes = system_rows.integers[:, INTEGER_COLUMNS.index("outcome")]
     counts = {name: int((outcome_codes == code).sum()) for code, name in enumerate(OUTCOMES)}
-    return Outcomes(rows=len(outcome_codes), scored=len(outcome_codes) - counts["error"], **counts)
+    n_rows = len(outcome_codes)
+    scored = n_rows if failed == "zero" else n_rows - counts["error"]
+    return Outcomes(rows=n_rows, scored=scored, **counts)
 
 
 def _to_share(value: Estimate) -> Share:

@@ -2,31 +2,52 @@
 
 For example DocuBench's ``{"status": "ok", "time_sec": 5.9, "data": {…}}``, omni-extract-bench's
 ``{"output": {…}, "cost": …}`` and ExtractBench's ``{"output": {"extracted_data": {…},
-"field_citations": […]}}``. The schema decides: an object that has a key of its own schema is the
-extraction.
+"field_citations": […]}}``; also replies of model servers as they are, such as a line of OpenAI's
+batch output. The schema decides: an object that has a key of its own schema is the extraction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from eval.extraction.verdicts.quotes import QUOTE_TEXTS
+from eval.harness.predictions.rows import MAX_DEPTH
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 VALUE_KEYS: Final = (
     *("value", "prediction", "predicted", "extraction", "extracted", "extracted_data"),
     *("output", "data", "result", "response", "model_output", "answer", "content"),
+    *("parsed", "structured_output", "arguments", "fields", "tool_calls", "choices", "candidates"),
+    *("message", "body"),
 )
-"""Keys under which records store an extraction, the most specific first."""
+"""Keys under which records store an extraction, the most specific first. The last are those of the
+replies of OpenAI, Anthropic, Gemini and servers like theirs."""
+_INNER_KEYS: Final = (
+    *VALUE_KEYS,
+    *("function", "function_call", "functionCall", "args", "input", "parts", "json"),
+    *("text", "output_text", "refusal"),
+)
+"""Keys within such a record; outside, "text" and "input" are what the extraction is from."""
+_REPLY_LISTS: Final = ("choices", "candidates", "tool_calls", "parts", "content", "output")
+"""Keys of lists whose elements are parts of one reply."""
+_PART_KEYS: Final = (
+    *("message", "content", "function", "functionCall", "arguments", "input", "json"),
+)
+"""Keys of those parts that may have the extraction, rather than words around it."""
+_REPLY_MARKS: Final = (
+    *(("choices", "id"), ("choices", "model"), ("candidates", "modelVersion"), ("role", "content")),
+    *(("output", "object"), ("content", "stop_reason"), ("type", "arguments"), ("type", "input")),
+    *(("name", "arguments"), ("name", "args"), ("status_code", "body")),
+)
+"""Keys that only replies of model servers have together."""
+CONFIDENCE_KEYS: Final = ("confidence", "confidence_score", "score", "probability")
+"""Keys beside "value" in an object that stands for one value."""
 QUOTE_LISTS: Final = ("field_citations", "citations", "evidence", "quotes")
 """Keys beside an extraction with a list of quotes."""
-QUOTE_TEXTS: Final = (
-    *("reference_text", "quote", "source_text", "source_quote", "cited_text", "text", "snippet"),
-)
-"""Keys of a quote with the quoted words."""
 FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
 """Keys of a quote with the field that it supports."""
 MAX_QUOTES: Final = 10_000
@@ -34,7 +55,7 @@ MAX_QUOTE_CHARACTERS: Final = 10_000
 
 _ERROR_KEYS = ("error", "__error__", "error_message", "failure", "exception")
 _FAILED_STATUSES = ("error", "failed", "failure", "timeout", "timed_out", "cancelled")
-_MAX_LEVELS = 4
+_MAX_LEVELS = 10
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -61,7 +82,7 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
     quotes: list[tuple[str, str]] = []
     current = value
     while isinstance(current, dict) and len(keys) < _MAX_LEVELS and _is_foreign(current, declared):
-        key = _find_value_key(current, declared)
+        key = _find_value_key(current, declared, _INNER_KEYS if keys else VALUE_KEYS)
         error = _find_error(current)
         if error and (key is None or not current[key]):
             return Record(None, ".".join(keys), error)
@@ -70,6 +91,8 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
         quotes += list_quotes(current)
         keys.append(key)
         current = current[key]
+        if isinstance(current, list) and key in _REPLY_LISTS and not _are_pages(current, declared):
+            current = _choose_part(current)
         if isinstance(current, str):
             try:
                 current = parse_json(current)
@@ -77,10 +100,49 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
                 return Record(current, ".".join(keys), quotes=tuple(quotes))
     if isinstance(current, dict) and not keys:
         return Record(value)
-    if keys and isinstance(current, list) and _are_pages(current, declared):
-        keys[-1] += "[]"
+    if isinstance(current, list) and _are_pages(current, declared):
+        keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
         current = _join_pages(current)
     return Record(current, ".".join(keys), quotes=tuple(quotes[:MAX_QUOTES]))
+
+
+def _choose_part(parts: list[Any]) -> Any:
+    """Returns the part of a model's reply with the extraction, else the texts of all parts."""
+    known = [part for part in parts if isinstance(part, dict) and not part.get("thought")]
+    for part in known:
+        if any(part.get(key) for key in _PART_KEYS):
+            return part
+    texts = [part["text"] for part in known if isinstance(part.get("text"), str)]
+    return "".join(texts) if texts else parts
+
+
+def split_confidences(value: Any) -> tuple[Any, Any] | None:
+    """Splits values that have a confidence: ``{"name": {"value": "A", "confidence": 0.9}}``.
+
+    Returns:
+        The values, and the confidences in the same shape, null where there is none; ``None`` if no
+        value has one.
+    """
+    found = False
+
+    def split(part: Any, level: int) -> tuple[Any, Any]:
+        nonlocal found
+        if isinstance(part, dict) and level < MAX_DEPTH:
+            key = next((key for key in CONFIDENCE_KEYS if key in part), None)
+            if "value" in part and key is not None:
+                found = True
+                return part["value"], part[key]
+            values, confidences = {}, {}
+            for name, inner in part.items():
+                values[name], confidences[name] = split(inner, level + 1)
+            return values, confidences
+        if isinstance(part, list) and level < MAX_DEPTH:
+            pairs = [split(inner, level + 1) for inner in part]
+            return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return part, None
+
+    pair = split(value, 0)
+    return pair if found else None
 
 
 def _are_pages(values: list[Any], declared: Collection[str]) -> bool:
@@ -104,20 +166,39 @@ def _join_pages(pages: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
-    """Returns whether an object has none of the keys that an extraction may have."""
-    return bool(record) and not any(key in declared for key in record)
+    """Returns whether an object is no extraction: it has none of the keys that one may have.
+
+    The reply of a model server is none either, although a schema may have its "id" or "name".
+    """
+    if not record or not any(key in declared for key in record):
+        return bool(record)
+    return any(
+        all(key in record for key in keys) and not all(key in declared for key in keys)
+        for keys in _REPLY_MARKS
+        if not (keys[0] in _REPLY_LISTS and not _is_object_list(record.get(keys[0])))
+    )
 
 
-def _find_value_key(record: dict[str, Any], declared: Collection[str]) -> str | None:
+def _is_object_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _find_value_key(
+    record: dict[str, Any], declared: Collection[str], keys: Sequence[str]
+) -> str | None:
     """Returns the key of the extraction, or of a record around it."""
-    found = [key for key in VALUE_KEYS if isinstance(record.get(key), dict | list)]
+    found = [
+        key
+        for key in keys
+        if isinstance(record.get(key), dict | list) and (record[key] or key not in _REPLY_LISTS)
+    ]
     for key in found:
         inner = record[key]
         if isinstance(inner, dict) and any(name in declared for name in inner):
             return key
     if found:
         return found[0]
-    texts = [key for key in VALUE_KEYS if isinstance(record.get(key), str)]
+    texts = [key for key in keys if isinstance(record.get(key), str)]
     return texts[0] if texts else None
 
 

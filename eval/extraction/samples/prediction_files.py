@@ -16,12 +16,13 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
-from eval.extraction.samples.envelopes import VALUE_KEYS, open_record
+from eval.extraction.samples.envelopes import VALUE_KEYS, open_record, split_confidences
 from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.verdicts.quotes import QUOTES
 from eval.extraction.view import read_extraction
 from eval.harness.predictions.reader import (
+    CONFIDENCES,
     PredictionFile,
     PredictionFormat,
     Predictions,
@@ -47,6 +48,8 @@ MAX_PREDICTION_BYTES: Final = 8 * 2**20
 
 _MAX_SHOWN = 5
 _ROW_ENDINGS: Final = (".jsonl", ".ndjson", ".csv", ".tsv", WORKBOOK_ENDING)
+_REQUEST_KEYS: Final = ("custom_id", "key")
+"""Keys under which batches of OpenAI, Anthropic and Gemini give the id of a request."""
 FAILED_REQUEST: Final = "Need Retry"
 """What the scripts of DeepJSONEval write as the output of a request that failed."""
 
@@ -225,11 +228,15 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
     first = next(rows, None)
     columns = set() if first is None else {*first[1], *read_header(file.path).names}
     field_map = dict(form.field_map)
-    for name, usual, others in (("id", form.id, ID_KEYS), ("value", form.value, VALUE_KEYS)):
-        if name not in field_map and usual not in columns:
-            other = next((key for key in others if key in columns), None)
-            if other is not None:
-                field_map[name] = other
+    if "id" not in field_map:
+        found_keys = [key for key in (form.id, *ID_KEYS, *_REQUEST_KEYS) if key in columns]
+        # A line of a batch has an id of its own; that of the sample is another one.
+        known_keys = [key for key in found_keys if first and str(first[1].get(key)) in names]
+        for key in (*known_keys, *found_keys)[:1]:
+            field_map["id"] = key
+    if "value" not in field_map and form.value not in columns:
+        for key in [key for key in VALUE_KEYS if key in columns][:1]:
+            field_map["value"] = key
     mapped = replace(form, field_map=field_map)
     id_field = mapped.name_field("id")
 
@@ -338,6 +345,8 @@ def _open_records(found: Predictions, names: SampleNames) -> PredictedSystem:
     """Takes extractions out of their records, and counts under which keys they were."""
     replies: list[Reply] = []
     keys: Counter[str] = Counter()
+    foreign_keys: Counter[str] = Counter()
+    n_foreign = n_with_confidences = 0
     for reply in found.replies:
         if reply.status == "ok":
             record = open_record(reply.value, names.get_declared_keys(reply.id))
@@ -363,10 +372,27 @@ def _open_records(found: Predictions, names: SampleNames) -> PredictedSystem:
                     notes=reply.notes,
                     parts=parts,
                 )
+        pair = split_confidences(reply.value) if names.has_plain_values(reply.id) else None
+        if pair is not None:
+            n_with_confidences += 1
+            confidences = {CONFIDENCES: pair[1]} | reply.parts
+            reply = msgspec.structs.replace(reply, value=pair[0], parts=confidences)
+        declared = names.get_declared_keys(reply.id)
+        if isinstance(reply.value, dict) and reply.value and declared.isdisjoint(reply.value):
+            n_foreign += bool(declared)
+            foreign_keys.update(clean_text(key, 40) for key in reply.value)
         replies.append(reply)
     notes = tuple(
         f"{format_count(count, 'extraction')} of {len(replies)} taken from under "
         f"{clean_text(key, 100)!r} of its record"
         for key, count in sorted(keys.items())
     )
+    if n_with_confidences:
+        notes += (f"{n_with_confidences} of {len(replies)} have values with confidences",)
+    if n_foreign:
+        shown = [key for key, _ in foreign_keys.most_common(_MAX_SHOWN)]
+        notes += (
+            f"{n_foreign} of {len(replies)} extractions have no field of their schema; their keys: "
+            f"{', '.join(shown)}{', …' if len(foreign_keys) > len(shown) else ''}",
+        )
     return PredictedSystem(replace(found, replies=tuple(replies)), notes)

@@ -43,6 +43,12 @@ class SampleNames:
             )
             for sample in samples
         }
+        # Where gold has objects with a key "value", these are no values with a confidence.
+        self._with_value_key = {
+            sample.id
+            for sample in samples
+            if _has_key(sample.schema, "value") or _has_key(sample.expected, "value")
+        }
         self._array_roots = {sample.id for sample in samples if asks_for_array(sample.schema)}
         self.only_id: Final = samples[0].id if len(samples) == 1 else None
         self.rows_are_numbered: Final = all(
@@ -60,6 +66,24 @@ class SampleNames:
         """Returns the keys that an extraction from a sample may have at the top."""
         return self._declared[id_]
 
+    def has_plain_values(self, id_: str) -> bool:
+        """Returns whether ``{"value": …, "confidence": …}`` is no object of a sample's schema."""
+        return id_ not in self._with_value_key
+
     def read_value(self, id_: str | None, value: Any) -> Reply:
         """Reads the extraction from a sample as its schema asks for it."""
         return read_extraction(value, array_root=id_ in self._array_roots)
+
+
+def _has_key(value: Any, key: str) -> bool:
+    """Returns whether any object in a JSON value has a key."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            if key in part:
+                return True
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
+    return False

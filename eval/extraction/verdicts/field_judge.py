@@ -225,7 +225,7 @@ def _matcher_name(node: SchemaNode, value: Any, matching: Matching) -> str:
     if isinstance(value, str):
         return node.text_matcher
     if isinstance(value, list):
-        return node.get_array_matcher(matching)
+        return node.get_array_matcher(matching, value)
     if isinstance(value, bool | dict):
         return "exact"
     return node.number_matcher

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
+from eval.extraction.matchers.amounts import parse_decimal
 from eval.extraction.matchers.dates import MONTHS, parse_moment
 from eval.extraction.matchers.normalisation import fold_case, is_word_boundary
-from eval.extraction.matchers.quantities import MAX_QUANTITY_LENGTH, parse_plain_number
+from eval.extraction.matchers.quantities import MAX_QUANTITY_LENGTH
 from eval.extraction.verdicts.entries import Entry
 from kg.words.number_words import NUMBER_WORDS, SCALE_LETTERS, SCALE_READINGS
 
@@ -191,7 +192,7 @@ class TextIndex:
             for text, word in set(_SCALED.findall(self._text)):
                 # Any reading of an ambiguous word will do: the value is not made up.
                 factors = SCALE_READINGS.get(word) or SCALE_LETTERS.get(word, ())
-                number = parse_plain_number(text[:MAX_QUANTITY_LENGTH]) if factors else None
+                number = _parse_number(text[:MAX_QUANTITY_LENGTH]) if factors else None
                 if number is not None:
                     numbers.update(round(number * factor, 6) for factor in factors)
             self._large_numbers = frozenset(numbers)
@@ -233,6 +234,12 @@ def _iter_readings(text: str) -> Iterator[float]:
         return
     yield from map(float, _DIGITS.findall(text))
     for reading in (text, text.replace(",", ""), text.replace(".", ""), text.replace(",", ".")):
-        number = parse_plain_number(reading)
+        number = _parse_number(reading)
         if number is not None:
             yield number
+
+
+def _parse_number(text: str) -> float | None:
+    """Parses a number with separators, also one with leading zeros."""
+    number = parse_decimal(text.replace("’", "'").lstrip("0") or "0")
+    return None if number is None else float(number)

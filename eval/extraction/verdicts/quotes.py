@@ -6,13 +6,14 @@ Quotes are in fields of the extraction whose name says so (``quote``, ``evidence
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
+
+from eval.extraction.matchers.spellings import fold_typography
 
 QUOTE_NAMES: Final = frozenset(
     (
@@ -27,14 +28,11 @@ QUOTES: Final = "quotes"
 MAX_QUOTES: Final = 10_000
 MAX_LEVELS: Final = 100
 
-_DASHES = str.maketrans(
-    dict.fromkeys("‐‑‒–—―−", "-")
-    | dict.fromkeys("‘’‚‛′", "'")
-    | dict.fromkeys("“”„‟″«»", '"')
-    | {"…": "...", "\u00ad": None, "\u200b": None, "\ufeff": None}
-)
 _SUFFIXES = tuple(f"_{name}" for name in sorted(QUOTE_NAMES))
-_TEXT_KEYS = ("quote", "text", "reference_text", "source_text", "cited_text", "snippet")
+QUOTE_TEXTS: Final = (
+    *("reference_text", "quote", "source_text", "source_quote", "cited_text", "text", "snippet"),
+)
+"""Keys of an object that is a quote with the quoted words, the most specific first."""
 
 Quote = tuple[str, str]
 """Field (or an empty text) and quoted words."""
@@ -150,7 +148,7 @@ def _list_texts(value: Any) -> list[str]:
     for item in value if isinstance(value, list) else [value]:
         text = item
         if isinstance(item, dict):
-            text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
+            text = next((item[key] for key in QUOTE_TEXTS if isinstance(item.get(key), str)), None)
         if isinstance(text, str) and text.strip():
             found.append(text)
     return found[:MAX_QUOTES]
@@ -159,8 +157,7 @@ def _list_texts(value: Any) -> list[str]:
 @lru_cache(maxsize=8)
 def fold_text(text: str) -> str:
     """Folds white space, case and variants of characters, so that a copied quote is found."""
-    normal = unicodedata.normalize("NFKC", text).translate(_DASHES)
-    return " ".join(normal.casefold().split())
+    return " ".join(fold_typography(text).casefold().split())
 
 
 def _fold_quote(words: str) -> str:

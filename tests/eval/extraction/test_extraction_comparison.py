@@ -438,6 +438,27 @@ def test_system_without_score_is_ranked_last_with_a_note() -> None:
     assert any("broken" in note and "Ranked last" in note for note in comparison.notes)
 
 
+def test_failed_calls_neither_raise_a_rank_nor_make_a_system_the_best() -> None:
+    rows = make_rows(few=[4, None, None, None], all=[4, 3, 3, 3], worse=[1, 1, 1, 1])
+    comparison = compare_rows(rows)
+    assert [entry.system for entry in comparison.ranking] == ["all", "worse", "few"]
+    few = comparison.ranking[2]
+    assert few.missing == 3
+    assert few.score == pytest.approx(1.0)
+    assert few.worst == pytest.approx(0.25)
+    # The failed calls of ``few`` may have been right: nobody is known to be the best.
+    assert comparison.best_by_metric["highest_eqs"] is None
+    assert comparison.best_by_metric["highest_exact_match"] is None
+    assert any("few (3 of 4)" in note for note in comparison.notes)
+    (counted,) = (
+        entry
+        for entry in compare_rows(rows, MeasurementPlan(resamples=200, failed="zero")).ranking
+        if entry.system == "few"
+    )
+    assert (counted.missing, counted.score) == (0, counted.worst)
+    assert counted.score == pytest.approx(0.25)
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 4), st.one_of(st.none(), st.integers(1, 4))),

@@ -413,6 +413,37 @@ def test_a_folder_of_systems_gives_them_all_and_missing_predictions_fail(tmp_pat
     }
 
 
+def test_a_system_that_answered_only_one_document_does_not_lead(tmp_path: Path) -> None:
+    fields = {"name": {"type": "string"}, "age": {"type": "integer"}, "city": {"type": "string"}}
+    schema = write_json(tmp_path / "schema.json", {"type": "object", "properties": fields})
+    gold = {f"d{n}": {"name": f"N{n}", "age": n, "city": "Bern"} for n in range(1, 7)}
+    for id_, value in gold.items():
+        write_json(tmp_path / "gold" / f"{id_}.json", value)
+        nearly = {**value, "city": "Rome", "more": 1} if id_ == "d6" else value
+        write_json(tmp_path / "runs" / "complete" / f"{id_}.json", nearly)
+    write_json(tmp_path / "runs" / "sparse" / "d1.json", gold["d1"])
+    write_json(tmp_path / "runs" / "sparse" / "d2.json", {"status": "error"})
+    out = tmp_path / "out"
+    result = score(out, tmp_path / "gold", tmp_path / "runs", more=("--schema", schema))
+    assert result.code == 0, result.err
+    report = json.loads((out / "metrics.json").read_bytes())["report"]
+    sparse = report["systems"]["sparse"]["metrics"]
+    for metric in ("field_accuracy_macro", "right_rate", "exact_match", "field_f1_partial"):
+        assert sparse[metric]["value"] <= 0.4, metric
+    assert sparse["field_accuracy_macro"]["value"] == pytest.approx(1 / 6)
+    assert sparse["field_accuracy_macro"]["n"] == 6
+    assert sparse["success_rate"]["value"] == pytest.approx(1 / 6)
+    comparison = json.loads((out / "comparison.json").read_bytes())
+    assert [entry["system"] for entry in comparison["ranking"]] == ["complete", "sparse"]
+    bests = comparison["best_by_metric"]
+    assert {bests[f"highest_{one}"] for one in ("eqs", "f1_partial", "exact_match")} == {"complete"}
+    assert bests["lowest_hallucination"] is None  # of one document, none is invented
+    (pair,) = (one for one in comparison["pairs"] if one["metric"] == "field_accuracy_macro")
+    assert pair["n"] == 6
+    assert "5 failed calls" in result.out
+    assert "failed:zero" in report["signature"]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -625,6 +656,153 @@ def test_a_folder_without_a_prediction_is_refused(tmp_path: Path) -> None:
 def test_the_schema_decides_what_is_a_record(record: Any, value: Any, keys: str) -> None:
     opened = open_record(record, {"name"})
     assert (opened.value, opened.keys, opened.error) == (value, keys, "")
+
+
+ADA = {"name": "Ada", "age": 36}
+ADA_TEXT = json.dumps(ADA)
+TOOL_CALL = {"id": "call_1", "function": {"name": "f", "arguments": ADA_TEXT}}
+RAW_REPLIES = {
+    "chat": {"choices": [{"message": {"role": "assistant", "content": ADA_TEXT}}], "usage": {}},
+    "chat in a fence": {"choices": [{"message": {"content": f"Here:\n```json\n{ADA_TEXT}\n```"}}]},
+    "chat with a tool": {"choices": [{"message": {"content": None, "tool_calls": [TOOL_CALL]}}]},
+    "chat with parsed": {"choices": [{"message": {"content": ADA_TEXT, "parsed": ADA}}]},
+    "chat with content parts": {
+        "choices": [{"message": {"content": [{"type": "text", "text": ADA_TEXT}]}}]
+    },
+    "chat with keys of the schema": {
+        **{"id": "chat-1", "model": "m", "name": "x"},
+        "choices": [{"message": {"role": "assistant", "name": "y", "content": ADA_TEXT}}],
+    },
+    "completion": {"choices": [{"text": ADA_TEXT}]},
+    "message": {"model": "m", "message": {"role": "assistant", "content": ADA_TEXT}},
+    "responses": {
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "content": [{"type": "output_text", "text": ADA_TEXT}]},
+        ]
+    },
+    "responses with a tool": {"output": [{"type": "function_call", "arguments": ADA_TEXT}]},
+    "messages": {"content": [{"type": "text", "text": ADA_TEXT[:9]}, {"text": ADA_TEXT[9:]}]},
+    "messages with a tool": {
+        "content": [{"text": "Here."}, {"type": "tool_use", "name": "f", "input": ADA}]
+    },
+    "candidates": {
+        "candidates": [
+            {"content": {"parts": [{"text": "Hm.", "thought": True}, {"text": ADA_TEXT}]}}
+        ]
+    },
+    "candidates with a function": {
+        "candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": ADA}}]}}]
+    },
+    "parsed": {"parsed": ADA, "raw": "…"},
+    "fields": {"fields": ADA, "pages": 3},
+    "arguments": {"name_of_tool": "f", "arguments": ADA_TEXT},
+    "list of one": [ADA],
+    "list of pages": [{"name": "Ada"}, {"age": 36}],
+    "values with confidences": {
+        "name": {"value": "Ada", "confidence": 0.9},
+        "age": {"value": 36, "confidence": 0.4},
+    },
+    "fields with confidences": {"fields": {"name": {"value": "Ada", "score": 0.9}, "age": 36}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "batch"),
+    [
+        *((form, "") for form in RAW_REPLIES),
+        *(("chat", batch) for batch in ("response", "body", "result", "key")),
+        ("messages with a tool", "result"),
+    ],
+)
+def test_replies_of_model_servers_are_read_as_they_are(
+    tmp_path: Path, form: str, batch: str
+) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    reply = RAW_REPLIES[form]
+    row: dict[str, Any] = {
+        "": {"id": "a1", "value": reply},
+        "response": {"id": "a1", "response": reply},
+        "body": {
+            **{"id": "batch_req_7", "custom_id": "a1", "error": None},
+            "response": {"status_code": 200, "body": reply},
+        },
+        "result": {"custom_id": "a1", "result": {"type": "succeeded", "message": reply}},
+        "key": {"key": "a1", "response": reply},
+    }[batch]
+    path = tmp_path / "out.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    result = score(
+        tmp_path / "out",
+        root / "truth" / "a1.json",
+        f"s={path}",
+        more=(*("--schema", root / "forms" / "a1.json"),),
+    )
+    assert result.code == 0, result.err
+    assert read_scores(tmp_path / "out") == {"s": 1.0}
+    (line,) = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    has_confidences = "confidences" in form
+    assert ("field_confidences" in json.loads(line)["score"]) == has_confidences
+    assert "no field of their schema" not in result.err
+
+
+def test_values_with_confidences_give_risks_and_missing_values(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    low = {"name": {"value": "Eve", "confidence": 0.2}, "age": {"value": None, "confidence": 0.1}}
+    path = write_json(
+        tmp_path / "p.json", {"a1": RAW_REPLIES["values with confidences"], "b2": low}
+    )
+    result = score(tmp_path / "out", root / "truth", f"s={path}")
+    assert "2 of 2 have values with confidences" in result.err
+    report = json.loads((tmp_path / "out" / "metrics.json").read_bytes())["report"]
+    assert report["systems"]["s"]["field_risks"].keys() == {"name", "age"}
+    assert report["systems"]["s"]["metrics"]["omission_rate"]["value"] == 0.25
+    # A schema with a field called "value" has such objects of its own.
+    own = {"value": 7, "confidence": 0.5}
+    schema = {
+        "type": "object",
+        "properties": {
+            "m": {
+                "type": "object",
+                "properties": {"value": {"type": "number"}, "confidence": {"type": "number"}},
+            }
+        },
+    }
+    write_json(tmp_path / "own" / "gold" / "c.json", {"m": own})
+    write_json(tmp_path / "own" / "runs" / "c.json", {"m": own})
+    schema_path = write_json(tmp_path / "own" / "schema.json", schema)
+    result = score(
+        tmp_path / "out2",
+        tmp_path / "own" / "gold",
+        f"s={tmp_path / 'own' / 'runs'}",
+        more=("--schema", schema_path),
+    )
+    assert read_scores(tmp_path / "out2") == {"s": 1.0}
+    assert "values with confidences" not in result.err
+
+
+def test_extractions_without_a_field_of_their_schema_are_reported(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    path = write_json(tmp_path / "p.json", {"a1": {"Name": "Ada", "Alter": 36}, "b2": GOLD["b2"]})
+    result = score(tmp_path / "out", root / "truth", f"s={path}")
+    assert (
+        "s: 1 of 2 extractions have no field of their schema; their keys: Name, Alter" in result.err
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"choices": [{"message": {"content": None, "refusal": "I cannot help with that."}}]},
+        {"choices": [{"message": {"content": "I see no name."}}]},
+    ],
+)
+def test_a_refusal_is_a_reply_that_cannot_be_read(tmp_path: Path, reply: Any) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    path = write_json(tmp_path / "p.json", {"a1": reply, "b2": GOLD["b2"]})
+    assert score(tmp_path / "out", root / "truth", f"s={path}").code == 0
+    counts = json.loads((tmp_path / "out" / "manifest.json").read_bytes())["counts"]
+    assert (counts["UNPARSABLE"], counts["OK"]) == (1, 1)
 
 
 def test_a_field_of_the_schema_called_data_is_no_record() -> None:

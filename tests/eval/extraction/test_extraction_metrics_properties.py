@@ -19,8 +19,11 @@ from nervaluate.entities import EvaluationResult
 from scipy import stats
 
 from eval.extraction.aggregate import MeasurementPlan, aggregate_rows, build_report
-from eval.extraction.metrics.columns import FIELD_RATIOS, LOWER_IS_BETTER
-from eval.extraction.metrics.quality_score import compute_sample_metrics
+from eval.extraction.metrics.quality_score import (
+    FIELD_RATIOS,
+    LOWER_IS_BETTER,
+    compute_sample_metrics,
+)
 from eval.extraction.metrics.system_rows import OTHER_FIELDS, collect_rows
 from eval.extraction.record import Estimate, ExtractionReport, SystemReport
 from eval.extraction.row import ExtractionRow

@@ -16,7 +16,7 @@ import pytest
 from eval.extraction.aggregate import MeasurementPlan, aggregate_rows
 from eval.extraction.matchers.identifiers import is_url
 from eval.extraction.matchers.schema_nodes import SchemaNode, get_schema_plan
-from eval.extraction.metrics.columns import LOWER_IS_BETTER
+from eval.extraction.metrics.quality_score import LOWER_IS_BETTER
 from eval.extraction.record import SystemReport
 from eval.extraction.row_builder import build_row
 from eval.extraction.samples.loader import load_samples
@@ -110,7 +110,7 @@ def shuffle_lists(node: SchemaNode, value: Any) -> Any:
         return {key: shuffle_lists(node.get_child(key), part) for key, part in value.items()}
     if isinstance(value, list):
         shuffled = [shuffle_lists(node.get_element(), part) for part in value]
-        if node.array_matcher != "list":
+        if node.get_array_matcher(DEFAULT_MATCHING, value) != "list":
             random.Random(len(shuffled)).shuffle(shuffled)
         return shuffled
     return value

@@ -21,7 +21,13 @@ from eval.extraction.matchers.identifiers import is_email
 from eval.extraction.matchers.rules import load_judge
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from eval.extraction.scorer import FieldMatch, SampleScore, score_sample
-from eval.extraction.settings import ALL_RULES, DEFAULT_MATCHING, DEFAULT_RULES, Matching
+from eval.extraction.settings import (
+    ALL_RULES,
+    DEFAULT_MATCHING,
+    DEFAULT_RULES,
+    SPECIFICATION_MATCHING,
+    Matching,
+)
 from eval.extraction.verdicts import alignment
 from eval.extraction.verdicts.hallucination import TextIndex
 from kg.base.errors import SettingError
@@ -153,6 +159,53 @@ def test_no_rule_applies_to_a_field_that_is_read_literally() -> None:
         assert score_case(case._replace(predicted=case.expected, schema=schema)).exact_match
 
 
+@pytest.mark.parametrize(
+    ("expected", "predicted"),
+    [
+        ("Approved", "Not approved"),
+        ("The tenant may sublet", "The tenant may not sublet"),
+        ("refundable", "non-refundable"),
+        ("Refundable deposit", "Nonrefundable deposit"),
+        ("valid until June", "invalid until June"),
+        ("licensed dealer", "unlicensed dealer"),
+        ("The seller is liable.", "The seller isn’t liable."),
+        ("signs of infection", "no signs of infection"),
+        ("Die Rechnung ist bezahlt", "Die Rechnung ist nicht bezahlt"),
+        ("Ein Vertrag liegt vor", "Kein Vertrag liegt vor"),
+        ("Le bail est résilié", "Le bail n’est pas résilié"),
+        ("con garantía", "sin garantía"),
+        ("il contratto è valido", "il contratto non è valido"),
+        ("This clause " + "applies to every part and member of it " * 20, ""),
+    ],
+)
+def test_a_negation_gets_no_credit(expected: str, predicted: str) -> None:
+    predicted = predicted or expected.replace("applies", "never applies", 1)
+    near = Matching(rules=(*DEFAULT_RULES, "near"))
+    for one, other in ((expected, predicted), (predicted, expected)):
+        for matcher in ("partial", "fuzzy"):
+            for matching in (DEFAULT_MATCHING, near):
+                field = score_field(one, other, matching, type="string", **{"x-match": matcher})
+                assert (field.category, field.score) == ("incorrect", 0.0)
+        # The specification's own reading looks at letters only.
+        assert (score_field(one, other, SPECIFICATION_MATCHING, type="string").score or 0) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted"),
+    [
+        ("Invoice No. 512 of May", "Invoice 512 of May"),
+        ("not approved by the board", "never approved by the board"),
+        ("no refund on sales", "no refunds on sales"),
+        ("into the city", "to the city"),
+        (" ".join(f"word{n}" for n in range(50)), ""),
+    ],
+)
+def test_texts_that_agree_in_negation_keep_their_credit(expected: str, predicted: str) -> None:
+    predicted = predicted or expected.replace("word9 ", "not here ").replace("word3", "other")
+    for one, other in ((expected, predicted), (predicted, expected)):
+        assert (score_field(one, other, type="string").score or 0) > 0.3
+
+
 def test_unknown_and_repeated_rules_are_refused() -> None:
     with pytest.raises(ValueError, match="different"):
         Matching(rules=("dates", "dates"))
@@ -176,6 +229,29 @@ def test_ambiguous_dates_are_stated_and_not_guessed() -> None:
     assert score_field("2024-02-01", "01/02/2024", day_first).category == "exact"
     assert score_field("2024-02-01", "01/02/2024", month_first).category != "exact"
     assert score_field("2024-02-01", "02/01/2024", month_first).category == "exact"
+
+
+def test_the_decimal_mark_decides_on_a_point_before_three_digits() -> None:
+    marks = {mark: Matching(decimal_mark=mark) for mark in ("", "point", "comma")}
+    for expected, predicted, right in (
+        ("12.500 €", "12500 €", {"comma"}),
+        ("12.500 €", "12.5 €", {"point"}),
+        ("12.500", "12500.00", {"comma"}),
+        ("12.500", 12500, {"comma"}),
+        ("1,234 kg", "1.2340 kg", {"comma"}),
+        ("1,234 kg", "1234 kg", {"", "point"}),
+        ("1.234,50 €", "1234.5 EUR", {"", "point", "comma"}),
+        ("1.5 €", "15 €", set()),
+        (1.234, "$1.234", {"", "point"}),
+        ("$1.234", 1.234, {"point"}),
+        (1234, "$1.234", {"comma"}),
+    ):
+        found = set()
+        for mark, matching in marks.items():
+            field = score_field(expected, predicted, matching)
+            assert not (field.is_ambiguous and mark)
+            found |= {mark} if field.category == "exact" else set()
+        assert found == right, (expected, predicted)
 
 
 DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%B %d, %Y", "%d %b %Y", "%Y/%m/%d", "%A, %d %B %Y")
@@ -334,7 +410,7 @@ def test_near_equal_elements_of_a_list_are_aligned() -> None:
 
 
 def test_types_of_elements_count_in_the_strict_reading() -> None:
-    schema = {"type": "array", "items": {"type": "integer"}}
+    schema = {"type": "array", "items": {"type": "integer"}, "x-match": "bag"}
     field = score_field([1, 2], [2, "1"], **schema)
     assert (field.category, field.rule, field.literal) == ("exact", "types", False)
     wrong = score_field([1, 2], [2, "one"], **schema)
