@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
 from eval.synthlink.claims.comparison import Match, compare_texts
-from eval.synthlink.claims.lexicon import LIGHT
 from eval.synthlink.claims.known_words import KnownWords
+from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES
 from eval.synthlink.claims.polarity import Reading, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits
@@ -86,6 +86,8 @@ class ClaimDecider:
             for words in split[1:]
             for first, second in _iter_neighbours(words)
             if first.kind == second.kind == "name"
+            and first.key not in TELLING_FIRST_NAMES
+            and second.key not in UNTELLING_NAMES
         }
         split += [split_text(text.replace("-", " ")) for text in triples]
         self.known = KnownWords(split)

@@ -16,6 +16,7 @@ from eval.synthlink.claims.words import (
     Word,
     are_opposite,
     get_content,
+    get_relations,
     is_other,
     is_same,
     is_verb,
@@ -33,6 +34,8 @@ _KINDS_OF_PLACE: Final = frozenset(
     list_words("city town village territory region island country province")
 )
 """Words that say nothing with "of" and a name: "the island of Guam" is Guam."""
+_OF_ITSELF: Final = frozenset(("begin", "end", "increase", "decrease"))
+"""Relations whose verbs say the same of a thing in active and passive voice."""
 _MIN_PAIRS: Final = 2
 _MAX_GAP: Final = 3
 """Maximum number of words between "was" and its participle."""
@@ -87,6 +90,11 @@ def compare_texts(
         # The sentence says it of something else than the claim, which may have reversed it.
         return _compare_swapped(said, told, roles)
     matched = [(said[first], told[second]) for first, second in pairs]
+    is_last = pairs[-1] == (len(said) - 1, len(told) - 1)
+    if is_last and get_relations(said[-1].key) & _OF_ITSELF:
+        # "It was opened" is "it opened" where nothing follows that was opened.
+        roles[0].passives.discard(id(said[-1]))
+        roles[1].passives.discard(id(told[-1]))
     if _differ_in_role(matched, roles):
         return _OPEN
     if said_left and told_left:

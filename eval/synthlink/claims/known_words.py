@@ -13,7 +13,7 @@ from typing import Final
 from rapidfuzz.distance import Levenshtein
 
 from eval.synthlink.claims.lexicon import ENGLISH, FOREIGN, LIGHT, UNTELLING_NAMES
-from eval.synthlink.claims.words import Word, is_same_word, split_text
+from eval.synthlink.claims.words import Word, split_text
 
 _MIN_NAME_LENGTH: Final = 3
 _MAX_ACRONYM_LENGTH: Final = 5
@@ -22,7 +22,6 @@ _MIN_SHARED_START: Final = 4
 _LETTERS_PER_EDIT: Final = 3
 """Names that differ in one letter of three or fewer may be spellings of one."""
 _MIN_ENGLISH_WORDS: Final = 2
-_MIN_KNOWN_LENGTH: Final = 4
 _YEARS_AROUND: Final = 5
 _AT_MOST: Final = frozenset(("by", "before", "until", "below"))
 _AT_LEAST: Final = frozenset(("from", "after", "above"))
@@ -39,6 +38,8 @@ class KnownWords:
     def __init__(self, texts: Sequence[Sequence[Word]]) -> None:
         words = [word for text in texts for word in text]
         self._keys = {word.key for word in words if word.key not in LIGHT}
+        self._starts = {key[:_MIN_SHARED_START] for key in self._keys}
+        self._names = {word.key for word in words if word.kind == "name"}
         self._years = [word for word in words if word.number.is_year or word.number.decade]
         self._spans = [span for text in texts for span in _iter_spans(text)]
 
@@ -55,7 +56,8 @@ class KnownWords:
             if token.islower() and not _is_particle(tokens, index)
         ]
         n_english = sum(
-            word in ENGLISH or (len(word) >= _MIN_KNOWN_LENGTH and self._is_known(word))
+            word in ENGLISH
+            or (len(word) >= _MIN_SHARED_START and word[:_MIN_SHARED_START] in self._starts)
             for word in small
         )
         return (
@@ -78,9 +80,6 @@ class KnownWords:
         return self.is_english(sentence) and any(
             self._is_new_name(words, index) for index in range(len(words))
         )
-
-    def _is_known(self, key: str) -> bool:
-        return any(is_same_word(key, other) for other in self._keys)
 
     def _is_new_year(self, word: Word) -> bool:
         """Returns whether a word is a year that the evidence does not have and leaves no room for.
@@ -110,29 +109,29 @@ class KnownWords:
         ):
             return False
         return not any(
-            self._resembles_known(other.key)
-            for other in words[max(0, index - 1) : index + 2]
-            if other.kind == "name" and other is not word
+            other.kind == "name"
+            and other.key not in UNTELLING_NAMES
+            and self._resembles_known(other.key)
+            for other in (*words[max(0, index - 1) : index], *words[index + 1 : index + 2])
         )
 
     def _resembles_known(self, key: str) -> bool:
+        if key in self._keys or key[:_MIN_SHARED_START] in self._starts:
+            return True
         return any(
-            is_same_word(key, other)
-            or (
-                len(key) >= _MIN_SHARED_START
-                and other[:_MIN_SHARED_START] == key[:_MIN_SHARED_START]
-            )
-            or Levenshtein.distance(key, other) <= min(len(key), len(other)) // _LETTERS_PER_EDIT
-            for other in self._keys
+            Levenshtein.distance(key, name) <= min(len(key), len(name)) // _LETTERS_PER_EDIT
+            for name in self._names
         )
 
 
 def _iter_spans(words: Sequence[Word]) -> Iterator[tuple[float, float]]:
-    """Yields the periods between two years of a sentence: "of 1886 to 1888"."""
-    years = [word.number.value for word in words if word.number.is_year]
-    for first, second in zip(years, years[1:], strict=False):
-        if first is not None and second is not None:
-            yield min(first, second), max(first, second)
+    """Yields the periods that begin and end with a year: "of 1886 to 1888"."""
+    for place, first in enumerate(words):
+        second = next((word for word in words[place + 1 :] if word.kind != "light"), None)
+        years = first.number.value, None if second is None else second.number.value
+        is_span = second is not None and first.number.is_year and second.number.is_year
+        if is_span and years[0] is not None and years[1] is not None:
+            yield min(years[0], years[1]), max(years[0], years[1])
 
 
 def _may_mean(known: Word, year: float) -> bool:
@@ -151,4 +150,4 @@ def _may_mean(known: Word, year: float) -> bool:
 def _is_particle(tokens: Sequence[str], index: int) -> bool:
     """Returns whether a word is a part of a name, as "von" in "Max von Laue"."""
     beside = [*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2]]
-    return len(beside) == 2 and all(token[:1].isupper() for token in beside)  # noqa: PLR2004
+    return len(beside) == 2 and all(token[:1].isupper() for token in beside)

@@ -306,6 +306,13 @@ UNTELLING_NAMES: Final = frozenset(
     )
 )
 """Capitalised words that evidence can have in another form: "Dec.", "British" for "England"."""
+TELLING_FIRST_NAMES: Final = frozenset(
+    list_words(
+        "new old north south east west northern southern eastern western central upper lower great "
+        "first second third fourth fifth last anti san santa los las saint st el la le united"
+    )
+)
+"""First words of names that are not left out as a given name is: York is not New York."""
 GERMAN: Final = frozenset(
     list_words(
         "der die das den dem des ein eine einen einem einer und ist sind war wurde wurden nicht "
@@ -326,8 +333,8 @@ FOREIGN: Final = frozenset(
     list_words(
         "der das dem des ein eine einen einem einer und ist sind wurde wurden nicht von mit für zu "
         "zum zur aus als sich dass durch nach bei wird auch "
-        "le la les une du au aux et est dans par pour sur avec qui que sont fut furent leur ont été "
-        "était de ses "
+        "le la les une du au aux et est dans par pour sur avec qui que sont fut furent leur ont "
+        "été était de ses "
         "el los las una y del en por para con su sus fue fueron se lo al "
         "il gli della delle dello dei nel nella che sono di da è "
         "os um uma dos na nos foi em com não "

@@ -119,7 +119,7 @@ def read_words(written: str) -> NumberReading:
         century, rest = _SMALL.get(words[0], 0), _read_below_hundred(words[1:])
         if words[0] == "twenty" and words[1] not in _SMALL:
             century = 20
-        if 10 <= century <= 20 and rest is not None and rest >= 10:  # noqa: PLR2004
+        if 10 <= century <= 20 and rest is not None and rest >= 10:
             return NumberReading(float(100 * century + rest), is_year=True)
     total = 0
     limit = float("inf")
@@ -156,7 +156,7 @@ def _read_below_hundred(words: Sequence[str]) -> int | None:
             return _SMALL[word]
         case [word] if word in _BY_TEN:
             return _BY_TEN[word]
-        case [ten, one] if ten in _BY_TEN and _SMALL.get(one, 10) < 10:  # noqa: PLR2004
+        case [ten, one] if ten in _BY_TEN and _SMALL.get(one, 10) < 10:
             return _BY_TEN[ten] + _SMALL[one]
     return None
 

@@ -80,7 +80,7 @@ class Traits:
         ):
             return _OPEN
         said = drop_given_names(order_roles(claim), given_names)
-        findings = [self._compare_node(node, said) for node in self._traits]
+        findings = [self._compare_node(node, said, given_names) for node in self._nodes]
         decided = [found for found in findings if found.finding != "open"]
         if len({found.finding for found in decided}) != 1:
             return _OPEN
@@ -88,8 +88,7 @@ class Traits:
             decided[0].finding, frozenset().union(*(found.triples for found in decided))
         )
 
-    def _compare_node(self, node: str, said: Sequence[Word]) -> TraitFinding:
-        words = self._nodes[node]
+    def _compare_node(self, node: str, said: Sequence[Word], words: Sequence[Word]) -> TraitFinding:
         telling = [word for word in words if word.kind in ("name", "number")] or words
         if not all(any(is_same(word, other) for other in said) for word in telling):
             return _OPEN
@@ -98,10 +97,10 @@ class Traits:
             word
             for word in said
             if word.kind in ("name", "number", "content")
-            and not any(is_same(word, other) for other in words)
+            and not any(is_same(word, other) for other in self._nodes[node])
         ]
         stated = [trait for trait in traits if _has_value(trait, rest)]
-        values = [word for trait in stated for word in trait.value]
+        values = [word for trait in stated for word in drop_given_names(trait.value, given_names)]
         others = [word for word in rest if not any(is_same(word, value) for value in values)]
         years = [word for word in others if word.kind == "number"]
         verbs = [word for word in others if word.kind == "content" and is_verb(word)]
