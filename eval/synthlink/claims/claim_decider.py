@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from eval.synthlink.claims.cause_chain import CauseChain
 from eval.synthlink.claims.comparison import Match, compare_texts
 from eval.synthlink.claims.known_words import KnownWords
-from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES
+from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
 from eval.synthlink.claims.polarity import Reading, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits

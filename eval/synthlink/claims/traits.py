@@ -88,7 +88,10 @@ class Traits:
             decided[0].finding, frozenset().union(*(found.triples for found in decided))
         )
 
-    def _compare_node(self, node: str, said: Sequence[Word], words: Sequence[Word]) -> TraitFinding:
+    def _compare_node(
+        self, node: str, said: Sequence[Word], given_names: Collection[tuple[str, str]]
+    ) -> TraitFinding:
+        words = drop_given_names(self._nodes[node], given_names)
         telling = [word for word in words if word.kind in ("name", "number")] or words
         if not all(any(is_same(word, other) for other in said) for word in telling):
             return _OPEN
