@@ -284,7 +284,7 @@ LIGHT: Final = frozenset(
         "thereby hence however therefore indeed eventually finally soon subsequently directly "
         "simply moreover furthermore meanwhile famously notably ultimately really actually "
         "therein itself himself herself themselves about around roughly approximately some "
-        "very such both by through via during within across along "
+        "very such both whole entire famous by through via during within across along "
         "der die das den dem des ein eine einen einem einer eines und ist sind war waren wurde "
         "wurden wird werden worden sein seine seinen ihre ihren hat haben hatte hatten in im am an "
         "auf zu zum zur von vom mit für bei aus als es sie er sich dass daß auch dann so "

@@ -59,10 +59,15 @@ class Traits:
         self._nodes: dict[str, list[Word]] = {}
         self._traits: dict[str, list[_Trait]] = {}
         for step in question.steps:
-            verbs = tuple(filter(is_verb, split_text(step.fact, names)))
+            told = split_text(step.fact, names)
+            verbs = tuple(filter(is_verb, told))
+            bounds = {word.key: word.bound for word in told if word.kind == "number"}
             for triple in step.triples:
                 subject, predicate, thing = triple
-                value = tuple(_read_words(thing, names))
+                value = tuple(
+                    word._replace(bound=bounds.get(word.key, ""))
+                    for word in _read_words(thing, names)
+                )
                 if value and _PREDICATES & {*split_name(predicate)} and not is_causal(triple):
                     is_year = len(value) == 1 and value[0].kind == "number"
                     self._nodes[subject] = _read_words(subject, names)
