@@ -21,7 +21,6 @@ _MIN_SHARED_START: Final = 4
 """Names with as many equal letters at their start may be forms of one: "China", "Chinese"."""
 _LETTERS_PER_EDIT: Final = 3
 """Names that differ in one letter of three or fewer may be spellings of one."""
-_MIN_ENGLISH_WORDS: Final = 2
 _YEARS_AROUND: Final = 5
 _AT_MOST: Final = frozenset(("by", "before", "until", "below"))
 _AT_LEAST: Final = frozenset(("from", "after", "above"))
@@ -44,25 +43,30 @@ class KnownWords:
         self._spans = [span for text in texts for span in _iter_spans(text)]
 
     def is_english(self, text: str) -> bool:
-        """Returns whether a text is surely English: by its small words, and those it shares.
+        """Returns whether a text is surely English.
 
-        At least half of its words without a capital, and two, are English ones or words of the
-        evidence, which is English, and none is a small word of another language.
+        It has a small English word and none of another language, and at least half of its words
+        without a capital are small English words or begin as words of the evidence, which is
+        English.
         """
         tokens = _TOKEN.findall(text)
-        small = [
+        # "The" begins a sentence, or the title of a book, which keeps its name in translations.
+        small = [token.casefold() for token in tokens[:1] if token.casefold() in ENGLISH]
+        small += [
             token
             for index, token in enumerate(tokens)
-            if token.islower() and not _is_particle(tokens, index)
+            if token.islower() and not (index == 0 and small) and not _is_particle(tokens, index)
         ]
-        n_english = sum(
-            word in ENGLISH
-            or (len(word) >= _MIN_SHARED_START and word[:_MIN_SHARED_START] in self._starts)
+        n_small = sum(word in ENGLISH for word in small)
+        n_shared = sum(
+            word not in ENGLISH
+            and len(word) >= _MIN_SHARED_START
+            and word[:_MIN_SHARED_START] in self._starts
             for word in small
         )
         return (
-            n_english >= _MIN_ENGLISH_WORDS
-            and 2 * n_english >= len(small)
+            n_small > 0
+            and 2 * (n_small + n_shared) >= len(small)
             and not any(word in FOREIGN for word in small)
         )
 

@@ -325,10 +325,12 @@ GERMAN: Final = frozenset(
 ENGLISH: Final = frozenset(
     list_words(
         "the and of to by from with were which that its it for into been their his her this has "
-        "have had after when while who whose they he she but not at or as there these those would"
+        "have had after when while who whose they he she but not at or as there these those would "
+        "all most many no only about because could can more than then over through during between "
+        "against without until both"
     )
 )
-"""Small words that English sentences have."""
+"""Small words that English sentences have, and hardly any others."""
 FOREIGN: Final = frozenset(
     list_words(
         "der das dem des ein eine einen einem einer und ist sind wurde wurden nicht von mit für zu "

@@ -32,6 +32,9 @@ _DECADE: Final = re.compile(r"(?P<year>\d{3}0)(?:(?P<english>['’]?)s|ers?)")
 _DECADE_NOUNS: Final = frozenset(list_words("années annees años anos anni decada década decennio"))
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
 _MIN_WORDS_OF_YEAR: Final = 2
+_YEARS_ABOUT: Final = 50
+_TIMES_ABOUT: Final = 3.0
+"""About how many years, or how many times as much, a number may be that is called approximate."""
 
 _BOUNDS: Final[dict[str, str]] = {
     word: bound
@@ -199,16 +202,28 @@ def is_other_number(
     "1954" may be more exact than "the 1950s", 150 a rounded 146, and 3.95 million "almost four
     million".
     """
-    if first_bound or second_bound or not first.key or not second.key:
+    if not ({first_bound, second_bound} <= {"", "about"} and first.key and second.key):
         return False
     if not (first.is_sure and second.is_sure):
         return False
+    if "about" in (first_bound, second_bound):
+        return _is_far(first, second)
     if first.decade is not None or second.decade is not None:
         decades = {_get_decade(first), _get_decade(second)}
         return None not in decades and len(decades) > 1
     if first.is_year or second.is_year:
         return first.is_year and second.is_year and first.value != second.value
     return not (_is_rounded(first.value, second.value) or _is_rounded(second.value, first.value))
+
+
+def _is_far(first: NumberReading, second: NumberReading) -> bool:
+    """Returns whether numbers of which one is "about" cannot mean the same."""
+    if not first.value or not second.value or first.is_year != second.is_year:
+        return False
+    if first.is_year:
+        return abs(first.value - second.value) > _YEARS_ABOUT
+    ratio = first.value / second.value
+    return max(ratio, 1 / ratio) > _TIMES_ABOUT
 
 
 def _get_decade(number: NumberReading) -> int | None:
