@@ -19,7 +19,13 @@ from eval.synthlink.judges.anchor_claims import reverse_fact
 from eval.synthlink.judges.judge_items import AnswerClaims, JudgeItem, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions
 from eval.synthlink.metrics import JudgedClaim
-from eval.synthlink.verdicts.record import JUDGED_FILE, Finding, ItemKind, VerdictLine
+from eval.synthlink.verdicts.record import (
+    JUDGED_FILE,
+    MIN_ANCHORS,
+    Finding,
+    ItemKind,
+    VerdictLine,
+)
 from kg.base.files import to_json_bytes
 
 
@@ -179,8 +185,12 @@ def decide_verdict(request: ChatRequest) -> str:
     is supported if the evidence has all its names.
     """
     claim, evidence = read_block(request, "claim"), read_block(request, "evidence")
-    reversed_facts = [reverse_fact(fact) for topic in TOPICS for fact in topic.facts]
-    if "never" in claim or "not true" in claim or claim in reversed_facts:
+    facts = [fact for topic in TOPICS for fact in topic.facts]
+    reversed_facts = list(filter(None, map(reverse_fact, facts)))
+    if "never" in claim or any(
+        "not true" in text or any(fact in text for fact in reversed_facts)
+        for text in (claim, evidence)
+    ):
         return "contradicted"
     names = re.findall(r"[A-Z][a-z]+\d", claim)
     return "supported" if names and all(name in evidence for name in names) else "not_told"
@@ -217,17 +227,21 @@ def make_judge_options(model: str, *models: str, **changes: Any) -> JudgeOptions
 
 
 def make_anchor_lines(passed: bool = True) -> tuple[VerdictLine, ...]:
-    """Makes the lines of a judge on two anchors, which it passes or fails."""
+    """Makes the lines of a judge on anchors of claims and steps, which it passes or fails."""
+    wrong: Finding = "contradicted" if passed else "supported"
     verdicts: dict[ItemKind, Finding] = {
         "own fact": "supported",
-        "negated": "contradicted" if passed else "supported",
+        "negated": wrong,
+        "stated step": "supported",
+        "denied step": wrong,
     }
     return tuple(
         VerdictLine(
-            key=kind * 8, kind=kind, question_id=QUESTION_IDS[0], claim=kind, verdict=verdict,
-            planned=2, votes=(verdict, verdict),
+            key=f"{kind} {number}", kind=kind, question_id=QUESTION_IDS[0], claim=kind,
+            verdict=verdict, planned=2, votes=(verdict, verdict),
         )
         for kind, verdict in verdicts.items()
+        for number in range(MIN_ANCHORS)
     )  # fmt: skip
 
 

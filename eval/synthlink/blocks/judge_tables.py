@@ -19,6 +19,11 @@ _KINDS = {
     "negated": "facts that are denied",
     "reversed": "facts with both sides exchanged",
     "swapped": "facts with another name or year",
+    "stated step": "facts that an answer states",
+    "absent step": "facts that an answer does not mention",
+    "denied step": "facts that an answer denies",
+    "reversed step": "facts whose sides an answer exchanges",
+    "swapped step": "facts that an answer states with another name or year",
 }
 
 

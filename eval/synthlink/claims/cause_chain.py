@@ -28,7 +28,10 @@ _FORWARD = (
     r"(?:of|for)|and so|so that|führte(?:n)? (?:schließlich |dann )?zu[mr]?|verursachte(?:n)?|"
     r"bewirkte(?:n)?|ermöglichte(?:n)?|löste(?:n)?|sodass|so dass"
 )
-_BE = r"(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?"
+_BE = (
+    r"(?:is|are|was|were|been|being)\s+"
+    r"(?:(?:directly|eventually|finally|ultimately|actually|really)\s+)?"
+)
 _BACKWARD = (
     r"resulted from|came from|arose from|stemmed from|"
     rf"{_BE}(?:caused|brought about|brought on|triggered|sparked|made possible|enabled|inspired|"

@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
-from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names, order_roles
-from eval.synthlink.claims.frames import Evidence, has_other_words, has_same_frame
-from eval.synthlink.claims.lexicon import GENERIC_NAMES, LIGHT
+from eval.synthlink.claims.comparison import Match, compare_texts
+from eval.synthlink.claims.known_words import KnownWords
+from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
 from eval.synthlink.claims.polarity import Reading, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits
-from eval.synthlink.claims.words import Word, collect_names, is_same, is_same_word, split_text
+from eval.synthlink.claims.words import Word, collect_names, split_text
 from eval.synthlink.sentences import list_expected_facts, split_sentences
 
 if TYPE_CHECKING:
@@ -28,11 +28,6 @@ _MAX_SENTENCE_WORDS: Final = 120
 # What is inserted between two commas after the first words of a sentence.
 _INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
 _REPORTING: Final = frozenset(("that", "whether", "if", "dass", "daß", "ob"))
-_PERCENT: Final = frozenset(("per", "percent", "prozent", "times", "mal"))
-_MIN_TELLING_NUMBER: Final = 13
-"""Smaller numbers can be counts that the evidence does not state."""
-_MIN_SHARED_WORDS: Final = 2
-_MIN_NAME_LENGTH: Final = 3
 
 Verdict = Literal["supported", "contradicted", "not found", "open"]
 
@@ -91,13 +86,11 @@ class ClaimDecider:
             for words in split[1:]
             for first, second in _iter_neighbours(words)
             if first.kind == second.kind == "name"
+            and first.key not in TELLING_FIRST_NAMES
+            and second.key not in UNTELLING_NAMES
         }
         split += [split_text(text.replace("-", " ")) for text in triples]
-        self._known = {word.key for words in split for word in words if word.key not in LIGHT}
-        self._numbers = {word.value for words in split for word in words if word.value is not None}
-        self._evidence = Evidence(
-            [sentence.words for sentence in self._sentences], self._known, self._given_names
-        )
+        self.known = KnownWords(split)
         self._facts = [
             (clause, split_text(clause, self._names))
             for fact in list_expected_facts(question).values()
@@ -133,7 +126,7 @@ class ClaimDecider:
             for sentence in self._sentences:
                 if sentence.text.strip() == claim.text:
                     return Decision("supported", sentence.kind)
-        if self._names_something_else(claim):
+        if self.known.has_new_word(claim.text, claim.sentence or claim.text, self._names):
             return Decision("not found", "pages" if self.has_pages else "facts")
         return decision
 
@@ -146,21 +139,15 @@ class ClaimDecider:
         if reading.polarity == "unclear":
             return _OPEN
         is_denied = reading.polarity == "denied"
-        decision = self._decide_asserted(reading.text, words, context, is_denied=is_denied)
+        decision = self._decide_asserted(reading.text, words, context)
         if not is_denied:
             return decision
         # To deny what is wrong is right, but it says nothing that the evidence states.
         is_stated = decision.verdict == "supported"
         return decision._replace(verdict="contradicted") if is_stated else _OPEN
 
-    def _decide_asserted(
-        self, text: str, words: list[Word], context: str, *, is_denied: bool
-    ) -> Decision:
-        """Decides a claim as if it was asserted.
-
-        A denial may be of any word ("not by ship"), so what is denied must have no word more than
-        the evidence.
-        """
+    def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
+        """Decides a claim as if it was asserted."""
         is_plain = _is_plain(text, words)
         link = self._chain.find_link(text)
         if is_plain and link.direction != "open" and not _is_hedged(words):
@@ -171,18 +158,11 @@ class ClaimDecider:
         contradicted: Decision | None = None
         for sentence in self._sentences:
             match = self._compare(words, sentence.words, context)
-            if match.outcome == "supported" and not (is_denied and match.additions):
+            if match.outcome == "supported":
                 return Decision("supported", sentence.kind)
             if match.outcome == "contradicted" and contradicted is None:
                 contradicted = Decision("contradicted", sentence.kind)
-        if contradicted is not None:
-            return contradicted
-        for sentence in self._sentences if is_plain else ():
-            if has_same_frame(words, sentence.words, self._evidence) and not (
-                is_denied and has_other_words(words, sentence.words)
-            ):
-                return Decision("supported", sentence.kind)
-        return _OPEN
+        return contradicted or _OPEN
 
     def find_stated(self, claim: ClaimText) -> Stated:
         """Returns which facts and triples a claim states or contradicts."""
@@ -194,15 +174,16 @@ class ClaimDecider:
             or len(words) > MAX_CLAIM_WORDS
         ):
             return Stated()
+        # A claim that says more than a fact states it, if all that it says is right.
+        decision = self._decide_asserted(reading.text, words, claim.context)
+        is_supported = reading.polarity == "asserted" and decision.verdict == "supported"
         stated: set[str] = set()
         wrong: set[str] = set()
         for fact, fact_words in self._facts:
             match = self._compare(words, fact_words, claim.context)
-            if match.outcome == "supported" and match.states_all:
-                stated.add(fact)
-            elif match.outcome == "contradicted":
+            if match.outcome == "contradicted":
                 wrong.add(fact)
-            elif _is_plain(reading.text, words) and self._states_frame(words, fact_words):
+            elif match.has_all and (match.outcome == "supported" or is_supported):
                 stated.add(fact)
         triples: set[Triple] = set()
         wrong_triples: set[Triple] = set()
@@ -228,69 +209,9 @@ class ClaimDecider:
             frozenset(stated), frozenset(wrong), frozenset(triples), frozenset(wrong_triples)
         )
 
-    def _states_frame(self, words: Sequence[Word], fact: Sequence[Word]) -> bool:
-        """Returns whether a claim states names, numbers and relation of a fact, as its own subject.
-
-        Other than a sentence of the evidence, a claim may only report what it says, so it must
-        begin with the fact's subject and have no word such as "that".
-        """
-        evidence = Evidence((), self._known, self._given_names)
-        first = [
-            next(
-                (
-                    word
-                    for word in drop_given_names(order_roles(text), self._given_names)
-                    if word.kind in ("content", "name")
-                ),
-                None,
-            )
-            for text in (words, fact)
-        ]
-        return (
-            first[0] is not None
-            and first[1] is not None
-            and is_same(first[0], first[1])
-            and has_same_frame(fact, words, evidence)
-        )
-
     def _compare(self, words: Sequence[Word], evidence: Sequence[Word], context: str) -> Match:
         before = split_text(context, self._names) if context else ()
-        match = compare_texts(words, evidence, self._known, before, self._given_names)
-        if match.outcome == "open" and match.additions and self._is_told_together(match):
-            return match._replace(outcome="supported")
-        return match
-
-    def _is_told_together(self, match: Match) -> bool:
-        """Returns whether one sentence has all that a claim adds to a fact, and words of both."""
-        return any(
-            all(any(is_same(word, other) for other in sentence.words) for word in match.additions)
-            and sum(any(is_same(word, other) for other in sentence.words) for word in match.shared)
-            >= _MIN_SHARED_WORDS
-            and not any(word.kind == "negation" for word in sentence.words)
-            for sentence in self._sentences
-        )
-
-    def _names_something_else(self, claim: ClaimText) -> bool:
-        """Returns whether a claim has a number, or an English one a name, that no evidence has.
-
-        Percentages do not count: "ninety per cent cheaper" is "a tenth as dear".
-        """
-        words = split_text(claim.text, self._names, german=claim.german)
-        for index, word in enumerate(words):
-            following = words[index + 1].key if index + 1 < len(words) else ""
-            if word.value is not None:
-                is_large = word.value >= _MIN_TELLING_NUMBER and following not in _PERCENT
-                if is_large and word.value not in self._numbers:
-                    return True
-            elif (
-                word.kind == "name"
-                and not claim.german
-                and len(word.key) >= _MIN_NAME_LENGTH
-                and word.key not in GENERIC_NAMES
-                and not any(is_same_word(word.key, other) for other in self._known)
-            ):
-                return True
-        return False
+        return compare_texts(words, evidence, before, self._given_names)
 
 
 def split_fact(fact: str) -> list[str]:

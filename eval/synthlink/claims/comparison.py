@@ -1,8 +1,8 @@
 """Compares a claim with one sentence of the evidence, word by word and in order.
 
-A claim is only held to be supported where nothing is left that could make it wrong: its names and
-numbers are those of the sentence, in the same roles; what it says besides are words of the same
-evidence; and nothing denies, limits or reverses it. All else is left open.
+A claim is only held to be supported if it is a sentence, or the beginning of one: the same words in
+the same order and roles, in any form or with a listed synonym, and none besides. To add a word may
+be wrong ("in September"), and so may be to leave one out ("less competitive"). All else is open.
 """
 
 from __future__ import annotations
@@ -11,19 +11,14 @@ import itertools
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from eval.synthlink.claims.lexicon import (
-    DIRECTIONS,
-    GENERIC_NAMES,
-    RELATION_BY_WORD,
-    SCOPES,
-    SYMMETRIC,
-)
+from eval.synthlink.claims.lexicon import DIRECTIONS, RELATION_BY_WORD, SCOPES, SYMMETRIC
 from eval.synthlink.claims.words import (
     Word,
     are_opposite,
     get_content,
+    get_relations,
+    is_other,
     is_same,
-    is_same_word,
     is_verb,
 )
 from kg.base.plain_text import list_words
@@ -32,8 +27,15 @@ _BE: Final = frozenset(
     list_words("is are was were be been being got wurde wurden wird werden worden")
 )
 _BY: Final = frozenset(("by", "von", "durch"))
+_AND: Final = frozenset(("and", "und"))
 _ARTICLES: Final = frozenset(list_words("the a an and its their his her"))
 """Words between a word of direction and a name."""
+_KINDS_OF_PLACE: Final = frozenset(
+    list_words("city town village territory region island country province")
+)
+"""Words that say nothing with "of" and a name: "the island of Guam" is Guam."""
+_OF_ITSELF: Final = frozenset(("begin", "end", "increase", "decrease"))
+"""Relations whose verbs say the same of a thing in active and passive voice."""
 _MIN_PAIRS: Final = 2
 _MAX_GAP: Final = 3
 """Maximum number of words between "was" and its participle."""
@@ -45,12 +47,8 @@ class Match(NamedTuple):
     """What a sentence of the evidence says of a claim, if the claim is asserted."""
 
     outcome: Outcome
-    states_all: bool = False
-    """Whether the claim also says all that the sentence says."""
-    additions: tuple[Word, ...] = ()
-    """Names, numbers and other words that a claim adds to all that the sentence says."""
-    shared: tuple[Word, ...] = ()
-    """The words that an open claim with additions has in common with the sentence."""
+    has_all: bool = False
+    """Whether the claim has all words of the sentence, though it may have others too."""
 
 
 _OPEN: Final = Match("open")
@@ -59,7 +57,6 @@ _OPEN: Final = Match("open")
 def compare_texts(
     claim: Sequence[Word],
     evidence: Sequence[Word],
-    known: Collection[str],
     context: Sequence[Word] = (),
     given_names: Collection[tuple[str, str]] = (),
 ) -> Match:
@@ -68,59 +65,54 @@ def compare_texts(
     Args:
         claim: words of the claim, without what denies it.
         evidence: words of the sentence.
-        known: all words of the evidence and the question; other words leave a claim open.
         context: words before the claim, which name the subject if the claim begins with a pronoun.
         given_names: pairs (given name, surname) of the evidence: the surname alone is enough.
     """
     if any(word.kind == "negation" for word in evidence):
         return _OPEN
-    said = drop_given_names(get_content(order_roles(claim)), given_names)
-    told = drop_given_names(get_content(order_roles(evidence)), given_names)
+    said_words, told_words = (
+        _drop_kinds_of_place(drop_given_names(order_roles(words), given_names))
+        for words in (claim, evidence)
+    )
+    said_words = _order_conjuncts(said_words, told_words)
+    said, told = get_content(said_words), get_content(told_words)
     if len(said) < _MIN_PAIRS or len(told) < _MIN_PAIRS:
         return _OPEN
     said, told, free = _take_single_numbers(said, told)
     pairs = _align(said, told)
-    said_left = [word for index, word in enumerate(said) if index not in {a for a, _ in pairs}]
-    told_left = [word for index, word in enumerate(told) if index not in {b for _, b in pairs}]
-    said_left, told_left = _drop_same_relations(said_left, told_left)
     if not pairs:
         return _OPEN
+    said_left = [word for index, word in enumerate(said) if index not in {a for a, _ in pairs}]
+    told_left = [word for index, word in enumerate(told) if index not in {b for _, b in pairs}]
     head = told[: pairs[0][1]]
+    roles = _Roles(said_words, claim), _Roles(told_words, evidence)
     if head and not _is_named(head, context):
-        # The sentence says it of something else than the claim, which may only lack its subject.
-        return (
-            _compare_swapped(said, told)
-            if not said_left and not told_left
-            else _find_reversal(said, told)
-        )
+        # The sentence says it of something else than the claim, which may have reversed it.
+        return _compare_swapped(said, told, roles)
+    matched = [(said[first], told[second]) for first, second in pairs]
+    is_last = pairs[-1] == (len(said) - 1, len(told) - 1)
+    if is_last and get_relations(said[-1].key) & _OF_ITSELF:
+        # "It was opened" is "it opened" where nothing follows that was opened.
+        roles[0].passives.discard(id(said[-1]))
+        roles[1].passives.discard(id(told[-1]))
+    if _differ_in_role(matched, roles):
+        return _OPEN
     if said_left and told_left:
         return _compare_difference(said_left, told_left, free)
     if not free.agrees:
-        is_rest_equal = not said_left and all(word.kind == "content" for word in told_left)
-        return Match("contradicted") if free.clashes and is_rest_equal else _OPEN
-    if _has_scope_or_owner(told, pairs) or differs_in_direction(
-        claim, evidence, [(said[first], told[second]) for first, second in pairs]
+        return Match("contradicted") if free.clashes and not said_left + told_left else _OPEN
+    if said_left:
+        return Match("open", has_all=free.is_told)
+    # Words without a verb state nothing, even those of a fact.
+    is_beginning = len(head) + len(pairs) == pairs[-1][1] + 1
+    if (
+        len(pairs) < _MIN_PAIRS
+        or not is_beginning
+        or any(word.key in SCOPES or word.kind == "hedge" for word in told_left)
+        or (told_left and not any(map(is_verb, claim)))
     ):
         return _OPEN
-    if not said_left:
-        # Words without a verb state nothing, even those of a fact.
-        if len(pairs) < _MIN_PAIRS or (told_left and not any(map(is_verb, claim))):
-            return _OPEN
-        return Match("supported", states_all=not told_left and free.is_told)
-    # The claim says all of the sentence, and something else.
-    adds_little = (
-        pairs[0][0] == 0
-        and not _is_owned(said_left, claim)
-        and 2 * len(said_left) <= len(pairs)
-        and free.is_told
-        and all(word.kind != "hedge" and _is_known(word, known) for word in said_left)
-        and not any(word.key in RELATION_BY_WORD for word in said_left)
-    )
-    if not adds_little:
-        return _OPEN
-    if all(word.kind == "content" or word.key in GENERIC_NAMES for word in said_left):
-        return Match("supported", True, tuple(said_left))
-    return Match("open", True, tuple(said_left), tuple(said[index] for index, _ in pairs))
+    return Match("supported", has_all=not told_left and free.is_told)
 
 
 class _Numbers(NamedTuple):
@@ -129,7 +121,7 @@ class _Numbers(NamedTuple):
     agrees: bool
     """Whether no number of the claim differs."""
     clashes: bool
-    """Whether both have a number, and these differ."""
+    """Whether both have a number, and only one of these can be right."""
     is_told: bool
     """Whether the claim has the number of the sentence, if it has one."""
 
@@ -154,10 +146,11 @@ def _take_single_numbers(
             _Numbers(True, False, True),
         )
     agrees = not mine or bool(theirs and is_same(mine[0], theirs[0]))
+    clashes = bool(mine and theirs) and is_other(mine[0], theirs[0])
     return (
         [word for word in said if word.kind != "number"],
         [word for word in told if word.kind != "number"],
-        _Numbers(agrees, bool(mine and theirs) and not agrees, bool(mine) or not theirs),
+        _Numbers(agrees, clashes, bool(mine) or not theirs),
     )
 
 
@@ -182,29 +175,6 @@ def _align(said: Sequence[Word], told: Sequence[Word]) -> list[tuple[int, int]]:
         else:
             j += 1
     return pairs
-
-
-def _drop_same_relations(said: list[Word], told: list[Word]) -> tuple[list[Word], list[Word]]:
-    """Takes out verbs that say the same at different places: "made X possible", "enabled X"."""
-    kept = []
-    rest = list(told)
-    for word in said:
-        same = next(
-            (
-                o
-                for o in rest
-                if word.kind == "content"
-                and word.key in RELATION_BY_WORD
-                and o.key in RELATION_BY_WORD
-                and is_same(word, o)
-            ),
-            None,
-        )
-        if same is None:
-            kept.append(word)
-        else:
-            rest.remove(same)
-    return kept, rest
 
 
 def order_roles(words: Sequence[Word]) -> list[Word]:
@@ -242,50 +212,78 @@ def _is_named(head: Sequence[Word], context: Sequence[Word]) -> bool:
     return bool(context) and all(any(is_same(name, word) for word in context) for name in names)
 
 
-def _is_known(word: Word, known: Collection[str]) -> bool:
-    return any(is_same_word(word.key, other) for other in known)
-
-
-def _is_owned(additions: Sequence[Word], claim: Sequence[Word]) -> bool:
-    """Returns whether a claim is about something of what the sentence is about: "X's brother"."""
-    return any(
-        word in additions and before.key == "s" for before, word in itertools.pairwise(claim)
-    )
-
-
-def _has_scope_or_owner(told: Sequence[Word], pairs: Sequence[tuple[int, int]]) -> bool:
-    """Returns whether the claim leaves out a word that changes what the sentence says.
-
-    "The friend of X found Y" does not say that X found Y, and "tried to find" is not "found".
-    """
-    used = {index for _, index in pairs}
-    first, last = min(used), max(used)
-    return any(
-        word.key in SCOPES or word.kind == "hedge"
-        for index, word in enumerate(told)
-        if index not in used
-    ) or any(
-        index not in used and told[index].kind in ("name", "number") for index in range(first, last)
-    )
-
-
-def differs_in_direction(
-    claim: Sequence[Word], evidence: Sequence[Word], pairs: Sequence[tuple[Word, Word]]
-) -> bool:
-    """Returns whether a name or number has another part in the claim: "to X" is not "from X".
-
-    A name without a word of direction may have the same part: "X did it", "it was done by X".
-    """
-    mine, theirs = _find_directions(claim), _find_directions(evidence)
-    numbers = [
-        (number, other)
-        for number, other in itertools.product(claim, evidence)
-        if number.kind == other.kind == "number" and is_same(number, other)
+def _drop_kinds_of_place(words: Sequence[Word]) -> list[Word]:
+    return [
+        word
+        for word, after, name in itertools.zip_longest(words, words[1:], words[2:])
+        if word.key not in _KINDS_OF_PLACE
+        or after is None
+        or after.key != "of"
+        or name is None
+        or name.kind != "name"
     ]
-    return any(
-        id(word) in mine and id(other) in theirs and mine[id(word)] != theirs[id(other)]
-        for word, other in (*pairs, *numbers)
-    )
+
+
+def _order_conjuncts(said: Sequence[Word], told: Sequence[Word]) -> list[Word]:
+    """Returns the words of a claim with "B and A" in the order that they have in a sentence."""
+    ordered = list(said)
+    pairs = {(told[place].key, told[place + 2].key) for place in _find_conjuncts(told)}
+    for place in _find_conjuncts(said):
+        first, second = said[place], said[place + 2]
+        if (second.key, first.key) in pairs:
+            ordered[place], ordered[place + 2] = second, first
+    return ordered
+
+
+def _find_conjuncts(words: Sequence[Word]) -> list[int]:
+    """Returns where two words are joined by "and" that no word beside them belongs to."""
+
+    def stands_alone(place: int) -> bool:
+        if not 0 <= place < len(words):
+            return True
+        word = words[place]
+        return word.kind in ("light", "number") or is_verb(word)
+
+    return [
+        place
+        for place in range(len(words) - 2)
+        if words[place + 1].key in _AND
+        and all(words[index].kind in ("content", "name") for index in (place, place + 2))
+        and stands_alone(place - 1)
+        and stands_alone(place + 3)
+    ]
+
+
+class _Roles:
+    """The part that words have in a text: direction, passive voice, and owner of what follows.
+
+    Args:
+        words: the words, with who did it first.
+        written: the words as they are written.
+    """
+
+    def __init__(self, words: Sequence[Word], written: Sequence[Word]) -> None:
+        self.directions = _find_directions(written)
+        self.passives: set[int] = set()
+        is_passive = False
+        for word in words:
+            is_passive = is_passive or word.key in _BE
+            if is_passive and is_verb(word):
+                self.passives.add(id(word))
+        self.owners = {id(word) for word, after in itertools.pairwise(written) if after.key == "s"}
+
+    def get_roles(self, word: Word) -> tuple[str, bool, bool]:
+        """Returns direction, voice and whether the word is an owner."""
+        return self.directions.get(id(word), ""), id(word) in self.passives, id(word) in self.owners
+
+
+def _differ_in_role(pairs: Sequence[tuple[Word, Word]], roles: tuple[_Roles, _Roles]) -> bool:
+    """Returns whether a word has another part in the claim than in the sentence.
+
+    "To X" is not "from X", "X defeated" not "X was defeated", and "X" not "X's rival".
+    """
+    mine, theirs = roles
+    return any(mine.get_roles(word) != theirs.get_roles(other) for word, other in pairs)
 
 
 def _find_directions(words: Sequence[Word]) -> dict[int, str]:
@@ -294,7 +292,8 @@ def _find_directions(words: Sequence[Word]) -> dict[int, str]:
     direction = ""
     for before, word in zip((None, *words), words, strict=False):
         if word.key in DIRECTIONS:
-            direction = word.key
+            # "It was done by X" is "X did it".
+            direction = "" if word.key == "by" else word.key
         elif word.key == "of":
             direction = "out of" if before is not None and before.key == "out" else ""
         elif word.kind in ("name", "number"):
@@ -311,25 +310,25 @@ def _compare_difference(
     """Compares a claim with a sentence that differs from it in one word only."""
     if len(said_left) == len(told_left) == 1 and free.agrees:
         mine, theirs = said_left[0], told_left[0]
-        is_number_clash = mine.kind == theirs.kind == "number"
-        if is_number_clash or are_opposite(mine.key, theirs.key):
+        if is_other(mine, theirs) or are_opposite(mine.key, theirs.key):
             return Match("contradicted")
     return _OPEN
 
 
-def _find_reversal(said: Sequence[Word], told: Sequence[Word]) -> Match:
+def _compare_swapped(
+    said: Sequence[Word], told: Sequence[Word], roles: tuple[_Roles, _Roles]
+) -> Match:
     """Returns whether a claim says of B and A what the sentence says of A and B."""
-    return _compare_swapped(said, told) if len(said) == len(told) else _OPEN
-
-
-def _compare_swapped(said: Sequence[Word], told: Sequence[Word]) -> Match:
-    """Compares a claim with a sentence of which it may have exchanged both sides."""
+    mine, theirs = roles
+    if len(said) != len(told) or [*mine.directions.values()] != [*theirs.directions.values()]:
+        return _OPEN
     for index, word in enumerate(said):
         for place, other in enumerate(told):
             is_verb_of_both = word.key in RELATION_BY_WORD or (is_verb(word) and is_verb(other))
             if is_verb_of_both and word.key not in SYMMETRIC and is_same(word, other):
                 swapped = [*told[place + 1 :], other, *told[:place]]
-                if len(swapped) == len(said) and all(map(is_same, said, swapped)):
+                if all(map(is_same, said, swapped)):
                     is_moved = 0 < index < len(said) - 1
-                    return Match("contradicted") if is_moved else _OPEN
+                    has_same_voice = mine.get_roles(word)[1] == theirs.get_roles(other)[1]
+                    return Match("contradicted") if is_moved and has_same_voice else _OPEN
     return _OPEN

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eval.synthlink.claims.claim_decider import ClaimDecider, Stated, split_fact
 from eval.synthlink.claims.splitter import ClaimText
-from eval.synthlink.claims.words import get_content, is_german, is_same, split_text
+from eval.synthlink.claims.words import get_content, is_same, split_text
 from eval.synthlink.items import Step
 from eval.synthlink.metrics import JudgedStep
 from eval.synthlink.sentences import list_expected_facts
@@ -30,8 +30,8 @@ def judge_steps(
     A fact is stated if claims of the answer say all of it, or all triples of its step, as the
     graph's reader or the rules on causes, makers and years read them. It is
     contradicted if a claim denies or reverses it, or has another number. It is missing if the
-    answer has none of the words that any right answer contains (the step's keywords), except in
-    lists, which state nothing. All other facts are unjudged.
+    answer is English and has none of the words that any right answer contains (the step's
+    keywords), except in lists, which state nothing. All other facts are unjudged.
 
     Args:
         answer: the answer.
@@ -49,7 +49,8 @@ def judge_steps(
     if any(claim.is_list for claim in claims):
         answer = " ".join(claim.text for claim in claims if not claim.is_list)
     return tuple(
-        _judge_step(number, step, answer, found) for number, step in _iter_expected_steps(question)
+        _judge_step(number, step, answer, found, decider)
+        for number, step in _iter_expected_steps(question)
     )
 
 
@@ -85,7 +86,9 @@ def _iter_expected_steps(question: Question) -> Iterator[tuple[int, Step]]:
         yield number, step if step is not None and step.fact else Step("", fact)
 
 
-def _judge_step(number: int, step: Step, answer: str, found: Sequence[Stated]) -> JudgedStep:
+def _judge_step(
+    number: int, step: Step, answer: str, found: Sequence[Stated], decider: ClaimDecider
+) -> JudgedStep:
     clauses, triples = set(split_fact(step.fact)), set(step.triples)
     wrong = clauses & set().union(*(one.wrong for one in found))
     wrong_triples = triples & set().union(*(one.wrong_triples for one in found))
@@ -95,22 +98,22 @@ def _judge_step(number: int, step: Step, answer: str, found: Sequence[Stated]) -
         return JudgedStep(number, "stated", "facts")
     if triples and triples <= set().union(*(one.triples for one in found)):
         return JudgedStep(number, "stated", "graph")
-    if _lacks_keywords(step, answer):
+    if _lacks_keywords(step, answer, decider):
         return JudgedStep(number, "missing", "facts")
     return JudgedStep(number, "unjudged", "nothing")
 
 
-def _lacks_keywords(step: Step, answer: str) -> bool:
+def _lacks_keywords(step: Step, answer: str, decider: ClaimDecider) -> bool:
     """Returns whether an answer has no word of any keyword.
 
-    In a German answer only names and numbers are looked for: other words are translated.
+    An answer that is not surely English may have all of them in translation.
     """
-    german = is_german(answer)
+    said = split_text(answer)
     keywords = [
         word
         for keyword in step.keywords
         for word in get_content(split_text(f"… {keyword}", german=False))
-        if not german or word.kind in ("name", "number")
     ]
-    said = split_text(answer)
-    return bool(keywords) and not any(is_same(word, other) for word in keywords for other in said)
+    if not keywords or (said and not decider.known.is_english(answer)):
+        return False
+    return not any(is_same(word, other) for word in keywords for other in said)

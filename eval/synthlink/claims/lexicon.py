@@ -65,7 +65,7 @@ _RELATIONS: Final[dict[str, tuple[str, str]]] = {
         "support",
     ),
     "win": ("win wins won victory gewann gewannen gewonnen siegte siegten", "lose"),
-    "lose": ("lose loses lost defeat defeated defeats verlor verloren unterlag", "win"),
+    "lose": ("lose loses lost verlor verloren unterlag", "win"),
     "adopt": (
         "adopt adopted adopts adoption pass passed passes enact enacted verabschiedete "
         "verabschiedeten verabschiedet",
@@ -141,6 +141,7 @@ link linked links connect connected connects join joined joins verband verbindet
 lead led leader head headed chief anführer leiter leitete geführt angeführt
 overtake overtook surpass surpassed outstrip outstripped überholte überholten
 isolate isolated isolierte isoliert
+defeat defeated defeats beat besiegte besiegten besiegt
 """.strip().splitlines()
 _NOUN_SYNONYMS: Final = """
 colleagues others team kollegen
@@ -221,10 +222,19 @@ PHRASES: Final[dict[tuple[str, str], str]] = {
 SYMMETRIC: Final = frozenset(
     list_words(
         "met married fought joined linked connected equalled resembled allied traded matched "
-        "differed competed united combined shared exchanged heiratete traf"
+        "differed competed united combined shared exchanged helped supported opposed influenced "
+        "inspired knew visited resembles heiratete traf half kannte"
     )
 )
 """Verbs that say the same of A and B as of B and A."""
+
+WHY: Final = frozenset(
+    list_words(
+        "because so therefore since thus why after before until although though despite weil "
+        "deshalb daher darum sodass nachdem bevor obwohl trotz"
+    )
+)
+"""Words that join two statements, so that a claim says more than each of them."""
 
 NEGATIONS: Final = frozenset(
     list_words(
@@ -274,7 +284,7 @@ LIGHT: Final = frozenset(
         "thereby hence however therefore indeed eventually finally soon subsequently directly "
         "simply moreover furthermore meanwhile famously notably ultimately really actually "
         "therein itself himself herself themselves about around roughly approximately some "
-        "very such both by through via during within across along "
+        "very such both whole entire famous by through via during within across along "
         "der die das den dem des ein eine einen einem einer eines und ist sind war waren wurde "
         "wurden wird werden worden sein seine seinen ihre ihren hat haben hatte hatten in im am an "
         "auf zu zum zur von vom mit für bei aus als es sie er sich dass daß auch dann so "
@@ -282,18 +292,27 @@ LIGHT: Final = frozenset(
     )
 )
 """Words without content of their own; what they say about roles is judged by the order of names."""
-GENERIC_NAMES: Final = frozenset(
+UNTELLING_NAMES: Final = frozenset(
     list_words(
         "river lake sea ocean mount mountain island islands bay city town territory state states "
         "province county country republic kingdom empire act law bill treaty pact convention "
         "protocol prize award university institute college company society committee commission "
         "war battle revolution movement sir lord lady king queen president governor minister "
         "prime general captain admiral professor dr mr mrs ms st saint january february march "
-        "april may june july august september october november december monday tuesday wednesday "
-        "thursday friday saturday sunday english british american european german french i"
+        "april may june july august september october november december jan feb mar apr jun jul "
+        "aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday english "
+        "british britain american america europe european german germany french france dutch "
+        "netherlands spanish spain swiss polish danish welsh irish scottish greek turkish i"
     )
 )
-"""Parts of names that say nothing of their own, so that evidence may leave them out."""
+"""Capitalised words that evidence can have in another form: "Dec.", "British" for "England"."""
+TELLING_FIRST_NAMES: Final = frozenset(
+    list_words(
+        "new old north south east west northern southern eastern western central upper lower great "
+        "first second third fourth fifth last anti san santa los las saint st el la le united"
+    )
+)
+"""First words of names that are not left out as a given name is: York is not New York."""
 GERMAN: Final = frozenset(
     list_words(
         "der die das den dem des ein eine einen einem einer und ist sind war wurde wurden nicht "
@@ -303,6 +322,29 @@ GERMAN: Final = frozenset(
     )
 )
 """Words that show that a text is German."""
+ENGLISH: Final = frozenset(
+    list_words(
+        "the and of to by from with were which that its it for into been their his her this has "
+        "have had after when while who whose they he she but not at or as there these those would "
+        "all most many no only about because could can more than then over through during between "
+        "against without until both"
+    )
+)
+"""Small words that English sentences have, and hardly any others."""
+FOREIGN: Final = frozenset(
+    list_words(
+        "der das dem des ein eine einen einem einer und ist sind wurde wurden nicht von mit für zu "
+        "zum zur aus als sich dass durch nach bei wird auch "
+        "le la les une du au aux et est dans par pour sur avec qui que sont fut furent leur ont "
+        "été était de ses "
+        "el los las una y del en por para con su sus fue fueron se lo al "
+        "il gli della delle dello dei nel nella che sono di da è "
+        "os um uma dos na nos foi em com não "
+        "het een van voor naar werd zijn ook niet "
+        "og af til det som på av och att för är blev"
+    )
+)
+"""Small words of other languages, and not of English: German, French, Spanish, Italian, …"""
 
 ENDINGS: Final = frozenset(
     [

@@ -294,7 +294,9 @@ def is_list(text: str) -> bool:
     """
     items = [item for item in re.split(r"[,/|]\s*|\s+(?:or|oder|and|und)\s+", text) if item.strip()]
     short = all(len(item.split()) <= _LIST_ITEM_WORDS for item in items)
-    if len(items) >= _MIN_LIST_ITEMS and short and not any(map(_has_verb_form, items)):
+    # After the first item, a capital shows a name, which may look like a verb: "Mountbatten".
+    inner = [items[0], *(f"a {item}" for item in items[1:])] if items else []
+    if len(items) >= _MIN_LIST_ITEMS and short and not any(map(_has_verb_form, inner)):
         return True
     if len(items) > 1 and short and _names_opposites(items):
         return True

@@ -10,37 +10,20 @@ from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import is_causal, split_name
 from eval.synthlink.claims.comparison import drop_given_names, order_roles
-from eval.synthlink.claims.frames import WHY
-from eval.synthlink.claims.lexicon import GENERIC_NAMES, RELATION_BY_WORD
-from eval.synthlink.claims.words import Word, is_same, is_verb, split_text
+from eval.synthlink.claims.lexicon import DIRECTIONS, WHY
+from eval.synthlink.claims.words import Word, is_other, is_same, is_verb, split_text
 from eval.synthlink.items import Question, Triple
+from kg.base.plain_text import list_words
 
-_MADE: Final = frozenset(
-    ("make", "invent", "find", "appear", "begin", "propose*", "write*", "establish*", "isolate*",
-     "find*", "show*", "recognise*", "explain*")
-)  # fmt: skip
-# Words in the name of a predicate → the relations by which a claim can state it.
-_RELATIONS: Final[dict[str, frozenset[str]]] = {
-    "came": _MADE,
-    "made": _MADE,
-    "maker": _MADE,
-    "creator": _MADE,
-    "author": _MADE,
-    "inventor": _MADE,
-    "led": frozenset(("lead*", "cause")),
-    "leader": frozenset(("lead*", "cause")),
-    "signed": frozenset(("sign",)),
-    "earned": frozenset(("receive*", "win")),
-    "award": frozenset(("receive*", "win")),
-    "happened": frozenset(("adopt", "sign", "begin", *_MADE)),
-    "appeared": _MADE,
-    "adopted": frozenset(("adopt", "sign", "make")),
-    "founded": frozenset(("establish*", "make")),
-    "began": frozenset(("begin",)),
-    "ended": frozenset(("end",)),
-}
-_MIN_NODE_SHARE: Final = 0.5
-"""Minimum share of the names of a node that a claim has."""
+_PREDICATES: Final = frozenset(
+    list_words(
+        "came made maker creator author inventor led leader signed earned award happened appeared "
+        "adopted founded began ended"
+    )
+)
+"""Words in the names of predicates that say who made or led something, or when it was."""
+_DIRECTIONS: Final = DIRECTIONS - {"by"} | frozenset(list_words("aus nach zu gegen ohne mit"))
+"""A claim with one of these says where something came from or went, which no such triple says."""
 
 Finding = Literal["supported", "contradicted", "open"]
 
@@ -57,7 +40,8 @@ _OPEN: Final = TraitFinding("open")
 
 
 class _Trait(NamedTuple):
-    relations: frozenset[str]
+    verbs: tuple[Word, ...]
+    """The verbs of the step's fact: what was made may also have been found, at another time."""
     value: tuple[Word, ...]
     is_year: bool
     triple: Triple
@@ -74,29 +58,34 @@ class Traits:
     def __init__(self, question: Question, names: Collection[str]) -> None:
         self._nodes: dict[str, list[Word]] = {}
         self._traits: dict[str, list[_Trait]] = {}
-        for triple in question.triples:
-            subject, predicate, thing = triple
-            relations = frozenset(
-                relation for word in split_name(predicate) for relation in _RELATIONS.get(word, ())
-            )
-            if not relations or is_causal(triple):
-                continue
-            self._nodes[subject] = _read_words(subject, names)
-            value = tuple(_read_words(thing, names))
-            if value:
-                is_year = len(value) == 1 and value[0].kind == "number"
-                self._traits.setdefault(subject, []).append(
-                    _Trait(relations, value, is_year, triple)
+        for step in question.steps:
+            told = split_text(step.fact, names)
+            verbs = tuple(filter(is_verb, told))
+            bounds = {word.key: word.bound for word in told if word.kind == "number"}
+            for triple in step.triples:
+                subject, predicate, thing = triple
+                value = tuple(
+                    word._replace(bound=bounds.get(word.key, ""))
+                    for word in _read_words(thing, names)
                 )
+                if value and _PREDICATES & {*split_name(predicate)} and not is_causal(triple):
+                    is_year = len(value) == 1 and value[0].kind == "number"
+                    self._nodes[subject] = _read_words(subject, names)
+                    self._traits.setdefault(subject, []).append(
+                        _Trait(verbs, value, is_year, triple)
+                    )
 
     def compare(
         self, claim: Sequence[Word], given_names: Collection[tuple[str, str]]
     ) -> TraitFinding:
         """Compares a claim, read as an assertion, with the traits of the thing that it names."""
-        if any(word.kind in ("negation", "hedge") or word.key in WHY for word in claim):
+        if any(
+            word.kind in ("negation", "hedge") or word.key in WHY or word.key in _DIRECTIONS
+            for word in claim
+        ):
             return _OPEN
         said = drop_given_names(order_roles(claim), given_names)
-        findings = [self._compare_node(node, said) for node in self._traits]
+        findings = [self._compare_node(node, said, given_names) for node in self._nodes]
         decided = [found for found in findings if found.finding != "open"]
         if len({found.finding for found in decided}) != 1:
             return _OPEN
@@ -104,39 +93,39 @@ class Traits:
             decided[0].finding, frozenset().union(*(found.triples for found in decided))
         )
 
-    def _compare_node(self, node: str, said: Sequence[Word]) -> TraitFinding:
-        words = self._nodes[node]
+    def _compare_node(
+        self, node: str, said: Sequence[Word], given_names: Collection[tuple[str, str]]
+    ) -> TraitFinding:
+        words = drop_given_names(self._nodes[node], given_names)
         telling = [word for word in words if word.kind in ("name", "number")] or words
-        mentioned = [word for word in telling if any(is_same(word, other) for other in said)]
-        if not mentioned or len(mentioned) < _MIN_NODE_SHARE * len(telling):
+        if not all(any(is_same(word, other) for other in said) for word in telling):
             return _OPEN
         traits = self._traits[node]
         rest = [
             word
             for word in said
             if word.kind in ("name", "number", "content")
-            and word.key not in GENERIC_NAMES
-            and not any(is_same(word, other) for other in words)
+            and not any(is_same(word, other) for other in self._nodes[node])
         ]
         stated = [trait for trait in traits if _has_value(trait, rest)]
-        values = [word for trait in stated for word in trait.value]
+        values = [word for trait in stated for word in drop_given_names(trait.value, given_names)]
         others = [word for word in rest if not any(is_same(word, value) for value in values)]
         years = [word for word in others if word.kind == "number"]
         verbs = [word for word in others if word.kind == "content" and is_verb(word)]
         loose = [word for word in others if word not in years and word not in verbs]
-        relations = frozenset().union(*(trait.relations for trait in stated or traits))
+        known = [trait for trait in traits if trait.is_year]
+        told = stated or known
         if loose or not all(
-            RELATION_BY_WORD.get(word.key, frozenset()) & relations for word in verbs
+            any(is_same(verb, other) for other in trait.verbs) for verb in verbs for trait in told
         ):
             return _OPEN
         if years:
-            known = [trait for trait in traits if trait.is_year]
-            is_wrong = len(years) == len(known) == 1 and not loose
-            if is_wrong and known[0] not in stated:
+            is_wrong = len(years) == len(known) == 1 and known[0] not in stated and bool(verbs)
+            if is_wrong and is_other(years[0], known[0].value[0]):
                 return TraitFinding("contradicted", frozenset([known[0].triple]))
             return _OPEN
         makers = [trait for trait in stated if not trait.is_year]
-        is_ordered = all(_comes_first(trait, said, mentioned) for trait in makers)
+        is_ordered = all(_comes_first(trait, said, telling) for trait in makers)
         has_verb = verbs or any(
             is_verb(word) for word in said if any(is_same(word, other) for other in words)
         )

@@ -19,6 +19,16 @@ from eval.synthlink.claims.lexicon import (
     PHRASES,
     RELATION_BY_WORD,
 )
+from eval.synthlink.claims.numbers import (
+    DIGIT_PATTERN,
+    NUMBER_WORD_PATTERN,
+    NumberReading,
+    find_bound,
+    is_other_number,
+    is_same_number,
+    read_digits,
+    read_words,
+)
 from kg.base.plain_text import list_words
 from kg.words.number_words import NUMBER_WORDS
 from kg.words.number_words import PROSE_SCALES as _SCALES
@@ -27,11 +37,11 @@ WordKind = Literal["content", "name", "number", "light", "negation", "hedge"]
 
 
 _TOKEN = re.compile(
-    r"\d[\d.,]*\d(?:s|st|nd|rd|th)?|\d+(?:s|st|nd|rd|th)?|n['’]t\b|[^\W\d_]+(?:\d+[^\W_]*)?"
+    rf"(?P<words>{NUMBER_WORD_PATTERN})|(?P<digits>{DIGIT_PATTERN})|n['’]t\b|"
+    r"[^\W\d_]+(?:\d+[^\W_]*)?"
 )
-_GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
 _CONTRACTION = re.compile(r"(?<=[^\W\d_])n['’]t\b", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"['’]s\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?<!\d)['’]s\b", re.IGNORECASE)
 _TENS: Final = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _GERMAN_NUMBERS: Final = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
 _VALUES: Final = {
@@ -48,6 +58,12 @@ _AUXILIARIES: Final = frozenset(
 _MIN_VERB_LENGTH: Final = 5
 _MIN_BASE: Final = 3
 """Minimum number of letters of a verb without its ending."""
+_PLAIN_LETTERS: Final = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"}
+)
+"""Letters that no accent makes, as they are often written."""
+_ADJECTIVES: Final = frozenset(("n", "an", "ian", "ese", "ish"))
+"""Endings that make an adjective of a name."""
 _MIN_STEM: Final = 4
 """Minimum number of letters that two forms of one word share."""
 
@@ -61,8 +77,15 @@ class Word(NamedTuple):
     kind: WordKind
     start: int
     """Offset in the text, in characters."""
-    value: float | None = None
-    """Value of a number."""
+    number: NumberReading = NumberReading(None)
+    """What a number says."""
+    bound: str = ""
+    """What the words before a number say of it, as ``find_bound`` returns it."""
+
+    @property
+    def value(self) -> float | None:
+        """Value of a number; None if it has none, as a decade."""
+        return self.number.value
 
 
 def split_text(text: str, names: Collection[str] = (), *, german: bool | None = None) -> list[Word]:
@@ -86,17 +109,27 @@ def _split_text(text: str, names: frozenset[str], german: bool | None) -> tuple[
     for match in _TOKEN.finditer(clean):
         token = match.group()
         key = _fold(token)
+        before = [word.key for word in words]
+        if match["words"] or match["digits"]:
+            previous = before[-1] if before else ""
+            read = read_words(token) if match["words"] else read_digits(token, previous)
+            bound = find_bound(before)
+            words.append(Word(token, read.key or key, "number", match.start(), read, bound))
+            is_first = False
+            continue
         if key in _SCALES and words and words[-1].value is not None and _is_amount(words[-1]):
             last = words.pop()
-            value = (last.value or 0) * _SCALES[key]
-            words.append(last._replace(text=f"{last.text} {token}", key=f"{value:g}", value=value))
+            read = NumberReading((last.value or 0) * _SCALES[key])
+            text_of_both = clean[last.start : match.end()]
+            words.append(last._replace(text=text_of_both, key=read.key, number=read))
             continue
         if words and (words[-1].key, key) in PHRASES:
             last = words.pop()
             meaning = PHRASES[last.key, key]
             words.append(last._replace(text=f"{last.text} {token}", key=meaning, kind="content"))
             continue
-        words.append(_classify(token, key, match.start(), names, german=german, is_first=is_first))
+        word = _classify(token, key, match.start(), names, german=german, is_first=is_first)
+        words.append(word._replace(bound=find_bound(before)) if word.kind == "number" else word)
         rest = clean[match.end() : match.end() + 1]
         is_first = rest in (".", ":", "?", "!", "(", '"', "“")
     return tuple(words)
@@ -105,11 +138,9 @@ def _split_text(text: str, names: frozenset[str], german: bool | None) -> tuple[
 def _classify(
     written: str, key: str, start: int, names: Collection[str], *, german: bool, is_first: bool
 ) -> Word:
-    if written[0].isdigit():
-        number = _parse_number(written)
-        return Word(written, key if number is None else f"{number:g}", "number", start, number)
     if key in _VALUES and not written[:1].isupper():
-        return Word(written, f"{_VALUES[key]:g}", "number", start, _VALUES[key])
+        read = NumberReading(_VALUES[key])
+        return Word(written, read.key, "number", start, read)
     kind: WordKind = "content"
     if key in NEGATIONS:
         kind = "negation"
@@ -130,18 +161,9 @@ def _is_amount(word: Word) -> bool:
     return word.value is not None and word.value < 1e6
 
 
-def _parse_number(token: str) -> float | None:
-    if _GROUPED.fullmatch(token):
-        return float(re.sub(r"[.,]", "", token))
-    try:
-        return float(token.replace(",", "."))
-    except ValueError:
-        return None
-
-
 @lru_cache(maxsize=50_000)
 def _fold(token: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", token.casefold())
+    decomposed = unicodedata.normalize("NFKD", token.casefold().translate(_PLAIN_LETTERS))
     folded = "".join(char for char in decomposed if not unicodedata.combining(char))
     # Umlauts are kept where they tell German words of the lexicon.
     plain = unicodedata.normalize("NFC", token.casefold())
@@ -208,10 +230,40 @@ def are_opposite(first: str, second: str) -> bool:
 
 
 def is_same(first: Word, second: Word) -> bool:
-    """Returns whether two words say the same: numbers by value, names by spelling."""
-    if first.value is not None and second.value is not None:
-        return first.value == second.value
+    """Returns whether a word of a claim and one of the evidence say the same.
+
+    Numbers are compared by value, names by spelling, and other words by form and meaning.
+    """
+    if first.kind == "number" and second.kind == "number":
+        return is_same_number(first.number, first.bound, second.number, second.bound)
+    if first.kind == "number" or second.kind == "number":
+        return first.key == second.key
+    if _is_proper(first) and _is_proper(second) and "name" in (first.kind, second.kind):
+        return _is_same_name(first.key, second.key)
     return is_same_word(first.key, second.key)
+
+
+def is_other(first: Word, second: Word) -> bool:
+    """Returns whether two numbers cannot both be right of the same thing."""
+    return first.kind == second.kind == "number" and is_other_number(
+        first.number, first.bound, second.number, second.bound
+    )
+
+
+def _is_proper(word: Word) -> bool:
+    """Returns whether a word is a name, or may be one: "Parker" at the start of a sentence."""
+    return word.kind == "name" or (word.text[:1].isupper() and word.key not in RELATION_BY_WORD)
+
+
+def _is_same_name(first: str, second: str) -> bool:
+    """Returns whether two names are equal, or one is an adjective of the other.
+
+    "Haiti" and "Haitian" are, but not "Parker" and "Parks", nor "Treaty" and "Convention".
+    """
+    short, long = sorted((first, second), key=len)
+    return short == long or (
+        len(short) >= _MIN_STEM and long.startswith(short) and long[len(short) :] in _ADJECTIVES
+    )
 
 
 def get_content(words: Iterable[Word]) -> list[Word]:

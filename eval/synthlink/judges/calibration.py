@@ -11,7 +11,7 @@ import msgspec
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.judges.anchor_claims import negate_fact
-from eval.synthlink.judges.judge_items import JudgeItem, list_anchors
+from eval.synthlink.judges.judge_items import JudgeItem, list_anchors, list_step_anchors
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
 from eval.synthlink.judges.judge_view import JudgeView
 from eval.synthlink.judges.labelled_pairs import LabelledPair, read_labelled_pairs, select_pairs
@@ -27,8 +27,8 @@ from retrieval.corpus import read_corpus
 
 CALIBRATION_FILE: Final = "calibration.json"
 ANCHOR_SET: Final = "anchors"
+STEP_ANCHOR_SET: Final = "anchors of steps"
 _QUESTION: Final = "What is reported?"
-_TRUE_KINDS: Final = ("own fact", "true pair")
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         models: ``provider/model`` of each judge.
         params: settings that influence verdicts.
-        sets: name of a set of claims → the errors on it; ``anchors`` are made from the catalogue.
+        sets: name of a set of claims → the errors on it; those of anchors are made from
+            the catalogue.
     """
 
     models: tuple[str, ...]
@@ -68,7 +69,9 @@ def calibrate_judge(
         pages = SourcePages(read_corpus())
         # Questions of all categories, however few there are.
         step = max(1, len(questions) // n_questions)
-        items[ANCHOR_SET] = list_anchors(questions[::step][:n_questions], questions, pages)
+        tested = questions[::step][:n_questions]
+        items[ANCHOR_SET] = list_anchors(tested, questions, pages)
+        items[STEP_ANCHOR_SET] = list_step_anchors(tested, questions, pages)
     for path in pair_paths:
         pairs = select_pairs(read_labelled_pairs(path), limit, path.name)
         name = path.name
@@ -116,4 +119,4 @@ def _measure_set(lines: Sequence[VerdictLine]) -> JudgeReliability:
     verdicts: dict[str, list[str | None]] = {}
     for line in lines:
         verdicts.setdefault(line.kind, []).append(line.verdict or ("split" if line.split else None))
-    return measure_errors(verdicts, _TRUE_KINDS)
+    return measure_errors(verdicts)

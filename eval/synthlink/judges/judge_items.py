@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eval.judges.anchors import iter_ring
@@ -14,7 +14,7 @@ from eval.synthlink.judges.anchor_claims import (
 )
 from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
 from eval.synthlink.sentences import list_expected_facts
-from eval.synthlink.verdicts.record import ItemKind
+from eval.synthlink.verdicts.record import MIN_ANCHORS, TRUE_KINDS, ItemKind
 from kg.base.files import sha256_bytes, to_json_bytes
 from kg.words.normaliser import extract_content_words
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_CLAIMS_PER_ANSWER: Final = 40
 """Maximum number of claims of one answer that are judged, which bounds the cost of long answers."""
+MAX_STEP_ANCHOR_QUESTIONS: Final = 10
+"""Maximum number of questions with which a judge is tested on steps, unless too few follow."""
 _MAX_SHARED_WORDS: Final = 0.5
 """Limit for anchors from other questions: the share of an anchor's words that occur in the evidence
 must be below it. With more common words, the evidence could state the anchor."""
@@ -94,21 +96,61 @@ def select_items_to_judge(
                 found[fact, answer] = JudgeItem("step", question.id, view)
     judged_questions = [question for question in questions if items.get(question.id)]
     asked = [item for question in judged_questions for item in items[question.id].values()]
-    anchors = list_anchors(judged_questions, questions, pages) if judged_questions else []
+    if not judged_questions:
+        return []
+    anchors = list_anchors(judged_questions, questions, pages)
+    with_steps = [
+        question
+        for question in judged_questions
+        if any(item.kind == "step" for item in items[question.id].values())
+    ]
+    if with_steps:
+        spaced = with_steps[:: -(-len(with_steps) // MAX_STEP_ANCHOR_QUESTIONS)]
+        anchors += list_step_anchors(spaced, questions, pages)
     return [*(item for item in asked if item.view.is_within_limits), *anchors]
 
 
 def list_anchors(
     tested: Sequence[Question], questions: Sequence[Question], pages: SourcePages | None
 ) -> list[JudgeItem]:
-    """Lists the anchors of some questions of a catalogue."""
+    """Lists the anchors of some questions of a catalogue.
+
+    Those of more questions follow until there are ``MIN_ANCHORS`` true and as many wrong ones.
+    """
     other_facts = assign_other_facts(questions, pages)
-    return [
-        item
-        for question in tested
-        for item in _iter_anchors(question, other_facts, pages)
-        if item.view.is_within_limits
-    ]
+    return _list_enough(
+        tested, questions, lambda question: _iter_anchors(question, other_facts, pages)
+    )
+
+
+def list_step_anchors(
+    tested: Sequence[Question], questions: Sequence[Question], pages: SourcePages | None
+) -> list[JudgeItem]:
+    """Lists anchors that ask whether an answer states a fact; otherwise as ``list_anchors``."""
+    other_facts = assign_other_facts(questions, pages)
+    return _list_enough(
+        tested,
+        questions,
+        lambda question: _iter_step_anchors(
+            question, other_facts.get(question.id), collect_evidence(question, pages)
+        ),
+    )
+
+
+def _list_enough(
+    tested: Sequence[Question],
+    questions: Sequence[Question],
+    iter_anchors: Callable[[Question], Iterable[JudgeItem]],
+) -> list[JudgeItem]:
+    ids = {question.id for question in tested}
+    others = [question for question in questions if question.id not in ids]
+    anchors: list[JudgeItem] = []
+    for question in (*tested, *others):
+        n_true = sum(item.kind in TRUE_KINDS for item in anchors)
+        if question.id not in ids and min(n_true, len(anchors) - n_true) >= MIN_ANCHORS:
+            break
+        anchors += (item for item in iter_anchors(question) if item.view.is_within_limits)
+    return anchors
 
 
 def _iter_anchors(
@@ -142,6 +184,34 @@ def _iter_anchors(
     for kind, claim in wrong:
         if claim is not None:
             yield JudgeItem(kind, question.id, JudgeView(question.question, claim, all_evidence))
+
+
+def _iter_step_anchors(
+    question: Question, other_fact: str | None, evidence: Sequence[str]
+) -> Iterator[JudgeItem]:
+    """Yields each fact with an answer that states all of them, and one with answers that do not."""
+    facts = list_facts(question)
+    whole_answer = " ".join(facts)
+    for fact in facts:
+        yield JudgeItem(
+            "stated step", question.id, JudgeView(question.question, fact, (whole_answer,))
+        )
+    wrong: list[tuple[ItemKind, Callable[[str], str | None]]] = [
+        ("absent step", lambda _: other_fact),
+        ("denied step", negate_fact),
+        ("reversed step", reverse_fact),
+        (
+            "swapped step",
+            lambda fact: swap_term(fact, other_fact, evidence) if other_fact else None,
+        ),
+    ]
+    for kind, alter in wrong:
+        for fact in facts:
+            answer = alter(fact)
+            if answer is not None:
+                view = JudgeView(question.question, fact, (answer,))
+                yield JudgeItem(kind, question.id, view)
+                break
 
 
 def _find_first(claims: Iterable[str | None]) -> str | None:

@@ -7,10 +7,10 @@ of several judges stay in one file. So the file is not the ``votes.jsonl`` of a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eval.harness.folder_run import close_clients
 from eval.harness.judging.judge_run import JudgeRun, collect_lines
@@ -26,7 +26,6 @@ from eval.synthlink.judges.judge_items import JudgeItem
 from eval.synthlink.judges.nli_judge import NliJudge, check_nli_model
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement, VerdictLine
 from eval.synthlink.verdicts.score_update import hash_answer
-from kg.base.files import to_json_bytes, write_bytes_atomic
 
 if TYPE_CHECKING:
     from eval.model.options import ClientOptions
@@ -105,14 +104,20 @@ def collect_verdicts(items: Sequence[JudgeItem], folder: Path, options: JudgeOpt
         CostLimitError, TooManyErrorsError: a limit was reached first.
     """
     if options.nli is not None:
-        judgement = NliJudge(options.nli).judge_items(items)
-        lines_of_judge = b"".join(to_json_bytes(line) + b"\n" for line in judgement.lines)
-        write_bytes_atomic(folder / JUDGED_FILE, lines_of_judge)
-        return judgement
+        nli = NliJudge(options.nli)
+        lines = _collect_lines_of_nli(items, folder, nli, options)
+        return Judgement(
+            models=(nli.name,), same=False, planned=1, params=nli.params(), lines=lines
+        )
     selection = options.select_judges()
     judge = ClaimJudge.open(options.client, selection.models, repeats=options.votes_per_judge)
+
+    async def judge_with_models(item: JudgeItem, key: str) -> VerdictLine:
+        return await _judge_item(item, key, judge)
+
     try:
-        lines = collect_lines(_describe_run(items, folder, judge, options))
+        run = _describe_run(items, folder, judge.params(), judge.models, judge_with_models, options)
+        lines = collect_lines(replace(run, on_close=[judge.aclose]))
     finally:
         close_clients([judge.aclose])
     return Judgement(
@@ -124,19 +129,38 @@ def collect_verdicts(items: Sequence[JudgeItem], folder: Path, options: JudgeOpt
     )
 
 
+def _collect_lines_of_nli(
+    items: Sequence[JudgeItem], folder: Path, nli: NliJudge, options: JudgeOptions
+) -> tuple[VerdictLine, ...]:
+    """Collects the verdicts of a cross-encoder; those of other judges stay in the journal."""
+
+    async def judge_with_nli(item: JudgeItem, key: str) -> VerdictLine:
+        return nli.judge_item(item, key)
+
+    # It costs nothing, and claims without a verdict, whose evidence is too long, are no failures.
+    unlimited = replace(options, limits=RunLimits(max_consecutive_errors=0))
+    return collect_lines(
+        _describe_run(items, folder, nli.params(), (nli.name,), judge_with_nli, unlimited)
+    )
+
+
 def _describe_run(
-    items: Sequence[JudgeItem], folder: Path, judge: ClaimJudge, options: JudgeOptions
+    items: Sequence[JudgeItem],
+    folder: Path,
+    params: dict[str, Any],
+    models: Sequence[str],
+    judge: Callable[[JudgeItem, str], Awaitable[VerdictLine]],
+    options: JudgeOptions,
 ) -> JudgeRun[VerdictLine]:
-    params = judge.params()
     keys = [item.compute_key(params) for item in items]
 
     async def judge_item(position: int) -> VerdictLine:
-        return await _judge_item(items[position], keys[position], judge)
+        return await judge(items[position], keys[position])
 
     earlier = options.earlier_totals
     return JudgeRun(
         path=folder / JUDGED_FILE,
-        title=f"judge {', '.join(judge.models)}",
+        title=f"judge {', '.join(models)}",
         noun="claim",
         keys=keys,
         names=[f"a {item.kind} of question {item.question_id!r}" for item in items],
@@ -144,7 +168,6 @@ def _describe_run(
         judge_task=judge_item,
         limits=options.limits,
         spent_usd=None if earlier is None else earlier.spent_usd,
-        on_close=[judge.aclose],
         groups=[(item.question_id, item.view.evidence) for item in items],
     )
 

