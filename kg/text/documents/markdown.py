@@ -45,16 +45,17 @@ _DROPPED_FENCES = frozenset({"toctree", "include", "literalinclude", "raw", "ind
 _TEXT_FENCES = frozenset(
     list_words(
         """admonition attention caution danger error hint important note seealso tip warning todo
-        versionadded versionchanged deprecated margin sidebar topic aside dropdown card div image
-        figure
-        tab-set tab-item grid grid-item grid-item-card epigraph container"""
+        versionadded versionchanged deprecated margin sidebar topic aside dropdown card div
+        tab-set tab-item grid grid-item grid-item-card epigraph container image figure"""
     )
 )
 _IMAGE_FENCES = frozenset({"image", "figure"})
 """Those whose argument is a file."""
 _DIRECTIVE_OPTION = re.compile(r"[ \t]*:(?:alt:[ \t]*(.*)|[\w-]{1,40}:(?:[ \t]|$))")
-# mkdocstrings and others: the options below ":::" and a name are indented by four spaces.
-_INDENTED_OPTION = re.compile(r" {4,}(?::?[\w-]{1,40}:(?:[ \t]|$)|- )()")
+# mkdocstrings and others: "::: package.module" stands for text from source code; options of it
+# are indented by four spaces.
+_SOURCE_NAME = re.compile(r":{3,}[ \t]*(?:[\w-]+(?:\.[\w-]+)+|mkdocs-\w+)[ \t]*")
+_INDENTED_OPTION = re.compile(r" {4,}\S()")
 _LETTER = re.compile(r"[^\W\d_]")
 # MkDocs: "!!! note "Title"", "??? tip", "=== "Tab""; what belongs to it is indented by four spaces.
 _ADMONITION = re.compile(
@@ -64,7 +65,9 @@ _ADMONITION = re.compile(
 _ADMONITION_MARKS = ("!!!", "???", "===")
 # Pandoc, Quarto, MyST, Docusaurus and VuePress: ":::" around a part. After it stand a name or
 # attributes in braces, and perhaps a title.
-_DIV = re.compile(r"(?:\{[^{}]*\}|[\w:.+-]+)?[ \t]*(?:\{[^{}]*\})?[ \t]*(.*)")
+_DIV = re.compile(
+    r"(?:\{(?P<directive>[\w:-]+)\}|\{[^{}]*\}|[\w:.+-]+)?[ \t]*(?:\{[^{}]*\})?[ \t]*(?P<title>.*)"
+)
 _DIV_TITLE = re.compile(r"\btitle=\"([^\"{}]*)\"")
 _ATTRIBUTE = r"(?:(?:[#.][\w:-]+)+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s{}\"']+))"
 _ATTRIBUTES = rf"[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE})*[ \t]*\}}"
@@ -194,7 +197,7 @@ def _strip_extensions(text: str) -> str:
             continue
         if option and (option_match := option.match(line)):
             if option_match[1]:
-                lines += ["", option_match[1], ""]
+                lines += ["", line[: line.index(":")] + option_match[1], ""]
             continue
         option = None
         stripped = line.strip()
@@ -219,7 +222,8 @@ def _strip_extensions(text: str) -> str:
             title = admonition[2] or admonition[3] or admonition[4] or ""
             lines += ["", admonition[1] + title, ""]
         elif stripped.startswith(":::"):
-            option = _DIRECTIVE_OPTION if "{" in stripped else _INDENTED_OPTION
+            is_source = len(stripped) < 200 and _SOURCE_NAME.fullmatch(stripped)
+            option = _INDENTED_OPTION if is_source else _DIRECTIVE_OPTION if "{" in line else None
             lines += ["", line[: line.index(":")] + _get_div_title(stripped), ""]
         elif stripped.startswith(("{", "(")) and (
             _LINE_ATTRIBUTES.fullmatch(stripped) or _MYST_TARGET.fullmatch(stripped)
@@ -236,7 +240,7 @@ def _ends_fence(match: re.Match[str], opening: re.Match[str]) -> bool:
     is_alone = not match.string[match.end(2) :].strip()
     is_marked = match[1].strip(" \t>")
     # A fence that is indented further is a line of the code.
-    is_indented = len(match[1]) > len(opening[1]) + 3
+    is_indented = len(match[1].expandtabs(4)) > len(opening[1].expandtabs(4)) + 3
     return is_alone and not is_marked and not is_indented and match[2].startswith(opening[2])
 
 
@@ -245,7 +249,10 @@ def _get_div_title(line: str) -> str:
     line = line.strip(":").strip()[:MAX_INLINE_LENGTH]
     attribute = _DIV_TITLE.search(line)
     match = _DIV.match(line)
-    title = attribute[1] if attribute else match[1] if match else ""
+    directive = match["directive"] if match else None
+    if directive and (directive not in _TEXT_FENCES or directive in _IMAGE_FENCES):
+        return ""
+    title = attribute[1] if attribute else match["title"] if match else ""
     return title.removeprefix("[").removesuffix("]")
 
 

@@ -295,6 +295,16 @@ The *caption*.
         members: false
         filters:
             - a
+
+::: tip
+    Note: code
+:::
+
+:::{figure} y.png
+:alt: Another
+:::
+
+:::{code-block} python
 """
     assert read_blocks(tmp_path / "a.md", text) == [
         "Beware: of dog",
@@ -319,6 +329,8 @@ The *caption*.
         "The caption.",
         "!!! note\n\n    ```\n    ::: x\n    ```",
         "From reST.",
+        "Note: code",
+        "Another",
     ]
 
 
