@@ -19,7 +19,7 @@ from eval.synthlink.claims.lexicon import (
     PHRASES,
     RELATION_BY_WORD,
 )
-from eval.synthlink.claims.numbers import (
+from eval.synthlink.claims.number_readings import (
     DIGIT_PATTERN,
     NUMBER_WORD_PATTERN,
     NumberReading,

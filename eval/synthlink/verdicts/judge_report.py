@@ -115,7 +115,7 @@ def measure_anchors(lines: Sequence[VerdictLine]) -> JudgeReliability:
     ``MIN_ANCHORS`` verdicts on true and on wrong ones: of claims, and also of steps if it was asked
     about any. Anchors are easy: on other claims the judge will err more often.
     """
-    verdicts = {
+    verdicts: dict[str, list[str | None]] = {
         kind: _get_anchor_verdicts(lines, kind) for kind in (*ANCHOR_KINDS, *STEP_ANCHOR_KINDS)
     }
     groups = [ANCHOR_KINDS]

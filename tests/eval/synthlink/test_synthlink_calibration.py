@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from servers import behaviours
 from servers.behaviours import Behaviour, ChatRequest
 from servers.scripted_server import ScriptedServer
@@ -23,14 +25,22 @@ from eval.synthlink.judges.anchor_claims import (
     reverse_question,
     swap_term,
 )
-from eval.synthlink.judges.judge_items import JudgeItem, list_anchors
+from eval.synthlink.judges.judge_items import JudgeItem, list_anchors, list_step_anchors
 from eval.synthlink.judges.judge_view import JudgeView, collect_evidence
 from eval.synthlink.judges.labelled_pairs import LabelledPair, read_labelled_pairs, select_pairs
 from eval.synthlink.judges.nli_judge import NliJudge
 from eval.synthlink.scoring.outputs import read_scores
-from eval.synthlink.verdicts.judge_report import measure_errors
-from eval.synthlink.verdicts.record import ANCHOR_KINDS
+from eval.synthlink.verdicts.judge_report import measure_anchors, measure_errors
+from eval.synthlink.verdicts.record import (
+    ANCHOR_KINDS,
+    JUDGED_FILE,
+    MIN_ANCHORS,
+    STEP_ANCHOR_KINDS,
+    WRONG_STEP_KINDS,
+    VerdictLine,
+)
 from kg.base.errors import MissingFileError, RecordError
+from kg.base.files import to_json_bytes
 from retrieval.corpus import read_corpus
 
 # --- anchors ----------------------------------------------------------------------------------
@@ -143,6 +153,55 @@ def test_error_rates_are_shares_of_true_and_wrong_claims() -> None:
     assert (errors.false_acceptance.value, errors.false_acceptance.n) == (0.25, 4)
     assert errors.false_rejection.unjudged == 1
     assert not errors.passed
+
+
+def make_lines(**n_supported: tuple[int, int]) -> list[VerdictLine]:
+    """Makes the lines of a judge: kind, with _ for a space → number supported, number of all."""
+    return [
+        VerdictLine(
+            key=f"{kind} {number}", kind=kind.replace("_", " "), question_id="HIA-01", claim=kind,
+            verdict="supported" if number < n_right else "contradicted", planned=1,
+            votes=("contradicted",),
+        )
+        for kind, (n_right, n_all) in n_supported.items()
+        for number in range(n_all)
+    ]  # fmt: skip
+
+
+def test_a_judge_passes_only_if_it_is_tested_enough() -> None:
+    good = make_lines(own_fact=(10, 10), negated=(0, 5), swapped=(0, 5))
+    assert measure_anchors(good).passed
+    assert not measure_anchors(good[1:]).passed, "nine true anchors"
+    assert not measure_anchors(good[:-1]).passed, "nine wrong anchors"
+    one_of_each = make_lines(own_fact=(1, 1), negated=(0, 1), reversed=(0, 1), swapped=(0, 1))
+    assert not measure_anchors(one_of_each).passed
+    lost = [replace(line, verdict=None) for line in make_lines(reversed=(0, 3))]
+    assert not measure_anchors([*good, *lost]).passed, "it said nothing of reversed facts"
+
+
+def test_a_judge_of_steps_is_tested_on_steps() -> None:
+    good = make_lines(own_fact=(10, 10), negated=(0, 10))
+    step = make_lines(step=(1, 1))
+    assert not measure_anchors([*good, *step]).passed, "nothing is known of it on steps"
+    tested = make_lines(stated_step=(10, 10), denied_step=(0, 5), absent_step=(0, 5))
+    assert measure_anchors([*good, *step, *tested]).passed
+    generous = make_lines(stated_step=(10, 10), denied_step=(5, 5), absent_step=(0, 5))
+    found = measure_anchors([*good, *step, *generous])
+    assert not found.passed, "it calls stated what the answer denies"
+    assert found.supported["denied step"].value == 1
+
+
+def test_anchors_of_steps_are_told_or_not_by_their_answer() -> None:
+    questions = read_catalog().questions
+    anchors = list_step_anchors(questions[:2], questions, SourcePages(read_corpus()))
+    counts = Counter(item.kind for item in anchors)
+    assert counts["stated step"] >= MIN_ANCHORS
+    assert sum(counts[kind] for kind in WRONG_STEP_KINDS) >= MIN_ANCHORS
+    assert set(counts) == set(STEP_ANCHOR_KINDS)
+    for item in anchors:
+        (answer,) = item.view.evidence
+        is_told = item.view.claim in answer and "not true" not in answer
+        assert is_told == (item.kind == "stated step"), item
 
 
 # --- the command ------------------------------------------------------------------------------
@@ -310,6 +369,26 @@ def test_nli_cross_encoder_judges_a_run(workspace: Path) -> None:
     assert "--judge-repeats" in check_error_line(
         run_epoche(*make_score_command(workspace, *flags)), 19
     )
+
+
+@pytest.mark.extra("onnx")
+def test_nli_cross_encoder_keeps_the_verdicts_of_other_judges(workspace: Path) -> None:
+    folder, out = write_nli_model(workspace / "kept"), workspace / "kept_out"
+    out.mkdir()
+    other = VerdictLine(
+        key="paid", kind="claim", question_id="HIA-01", claim="It sank.", verdict="supported",
+        planned=1, votes=("supported",),
+    )  # fmt: skip
+    (out / JUDGED_FILE).write_bytes(to_json_bytes(other) + b"\n")
+    command = make_score_command(workspace, "--nli", folder, out="kept_out")
+    result = run_epoche(*command)
+    assert result.code == 0, result.err
+    journal = (out / JUDGED_FILE).read_bytes()
+    lines = read_journal(out)
+    assert [line["verdict"] for line in lines if line["key"] == "paid"] == ["supported"]
+    assert len(lines) > 24
+    assert run_epoche(*command).code == 0
+    assert (out / JUDGED_FILE).read_bytes() == journal, "nothing is judged twice"
 
 
 @pytest.mark.extra("onnx")

@@ -17,7 +17,7 @@ import pytest
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.claims.claim_decider import ClaimDecider
 from eval.synthlink.claims.completeness import judge_steps
-from eval.synthlink.claims.numbers import read_words
+from eval.synthlink.claims.number_readings import read_words
 from eval.synthlink.claims.splitter import split_claims
 from eval.synthlink.claims.words import is_other, is_same, split_text
 from eval.synthlink.corrected.evidence import SourcePages
