@@ -96,10 +96,6 @@ _PARTS = _compile_words(
     "part parts contain* belong* include* comprise* consist* collection series has_member "
     "member broader narrower container subset superset component_of"
 )
-_PLACES = _compile_words(
-    "inside within in at location located place region country state city town area_of county "
-    "district province municipality continent territory subdivision"
-)
 _MUTUAL = _compile_words(
     "knows friend* relat* similar same match* influenc* cite* citation* cites mention* like* "
     "link* see border* neighbo* adjacent connect* interact* spouse* partner* sibling* brother* "
@@ -150,11 +146,6 @@ def is_part(label: str) -> bool:
     That can be stated of each level, so that two values need not contradict each other.
     """
     return _PARTS.search(label.casefold()) is not None
-
-
-def is_place(label: str) -> bool:
-    """Returns whether a predicate says where something is, which can be stated of each level."""
-    return _PLACES.search(label.casefold()) is not None
 
 
 def judge_single_value(label: str, values: ValueKind) -> bool | None:

@@ -16,7 +16,6 @@ from kg.profile.plausibility import (
     find_bounds,
     is_code_list,
     is_part,
-    is_place,
     judge_single_value,
     may_be_mutual,
 )
@@ -159,7 +158,7 @@ def judge_predicate(
         is_single = None  # born in Munich, in Bavaria and in Germany
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country
-    if is_single is None and not any(map(is_place, names)):
+    if is_single is None:
         is_single = profile.value_kind == "measures"
     if is_single:
         return Judgement("one value", "mined", support)
