@@ -154,8 +154,6 @@ def judge_predicate(
         return Judgement("", None, "", reason)
     verdicts = {judge_single_value(name, profile.value_kind) for name in names}
     is_single = False if False in verdicts else True if True in verdicts else None
-    if is_single and not profile.has_literals and any(map(is_place, names)):
-        is_single = None  # born in Munich, in Bavaria and in Germany
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country
     if is_single is None:
