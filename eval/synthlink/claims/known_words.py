@@ -21,6 +21,7 @@ _MIN_SHARED_START: Final = 4
 """Names with as many equal letters at their start may be forms of one: "China", "Chinese"."""
 _LETTERS_PER_EDIT: Final = 3
 """Names that differ in one letter of three or fewer may be spellings of one."""
+_MIN_ENGLISH_SHARE: Final = 0.4
 _YEARS_AROUND: Final = 5
 _AT_MOST: Final = frozenset(("by", "before", "until", "below"))
 _AT_LEAST: Final = frozenset(("from", "after", "above"))
@@ -45,7 +46,7 @@ class KnownWords:
     def is_english(self, text: str) -> bool:
         """Returns whether a text is surely English.
 
-        It has a small English word and none of another language, and at least half of its words
+        It has a small English word and none of another language, and two fifths of its words
         without a capital are small English words or begin as words of the evidence, which is
         English.
         """
@@ -66,7 +67,7 @@ class KnownWords:
         )
         return (
             n_small > 0
-            and 2 * (n_small + n_shared) >= len(small)
+            and n_small + n_shared >= _MIN_ENGLISH_SHARE * len(small)
             and not any(word in FOREIGN for word in small)
         )
 
@@ -152,6 +153,8 @@ def _may_mean(known: Word, year: float) -> bool:
 
 
 def _is_particle(tokens: Sequence[str], index: int) -> bool:
-    """Returns whether a word is a part of a name, as "von" in "Max von Laue"."""
+    """Returns whether a foreign word is a part of a name, as "von" in "Max von Laue"."""
+    if tokens[index] not in FOREIGN:
+        return False
     beside = [*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2]]
     return len(beside) == 2 and all(token[:1].isupper() for token in beside)
