@@ -276,21 +276,29 @@ FACTS = [fact for topic in synthlink_judge_parts.TOPICS for fact in topic.facts]
 def number_claims() -> dict[str, int]:
     """Numbers the claims that a judge of SynthLink predictions is asked.
 
-    First the six answers, then the wrong anchors of each question but the last, together, the
-    facts, each as a step and as anchors, and the wrong anchors of the last question: the last items
-    meet no fault, and a judge without both right and wrong anchors decides nothing.
+    First the six answers, then the wrong anchors of the first two questions, one by one. The last
+    three numbers meet no fault: the facts, and the wrong anchors of two questions each. They are
+    enough right and wrong anchors for a judge to pass.
     """
-    topics = synthlink_judge_parts.TOPICS
-    numbers = {topic.paraphrase: number for number, topic in enumerate(topics)}
-    numbers |= {fact: number for number, fact in enumerate(FACTS, 2 * len(topics) - 1)}
+    numbers = {
+        topic.paraphrase: number for number, topic in enumerate(synthlink_judge_parts.TOPICS)
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = synthlink_judge_parts.write_inputs(Path(name))
         questions = read_catalog(folder / "catalog.jsonl").questions
         pages = SourcePages(read_corpus(folder / "pages.jsonl"))
-    for index, question in enumerate(questions, len(topics)):
-        number = index if question is not questions[-1] else index + len(FACTS)
-        for anchor in list_anchors([question], questions, pages):
-            numbers.setdefault(anchor.view.claim, number)
+    first, middle, last = ([question.id for question in questions[i : i + 2]] for i in (0, 2, 4))
+    anchors = list_anchors(questions, questions, pages)
+    wrong = [anchor for anchor in anchors if anchor.view.claim not in FACTS]
+    for anchor in wrong:
+        if anchor.question_id in first:
+            numbers.setdefault(anchor.view.claim, len(numbers))
+    n_faulty = len(numbers)
+    numbers |= dict.fromkeys(FACTS, n_faulty)
+    for number, group in enumerate((middle, last), n_faulty + 1):
+        for anchor in wrong:
+            if anchor.question_id in group:
+                numbers.setdefault(anchor.view.claim, number)
     return numbers
 
 
@@ -321,7 +329,7 @@ SYNTHLINK_JUDGE = FaultCase(
     write_reply=synthlink_judge_parts.write_judge_reply,
     read_outcomes=read_judged_claims,
     journal=JUDGED_FILE,
-    max_items=2 * len(synthlink_judge_parts.TOPICS) + len(FACTS),
+    max_items=max(number_claims().values()) + 1,
     retry=(),
     # A claim without a verdict is judged again, whatever the reason.
     retried=("ERROR", "INVALID"),
