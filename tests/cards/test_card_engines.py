@@ -20,7 +20,7 @@ def make_card_file(out: Path, command: str, engine: str, *flags: str) -> list[Ca
 
 @pytest.mark.parametrize(
     ("command", "flags"),
-    [("cards", ("--num-per-type", "4")), ("near-miss", ("--num", "6"))],
+    [("cards", ("--num-per-type", "4"))],
 )
 def test_both_engines_make_the_same_cards(
     tmp_path: Path, command: str, flags: tuple[str, ...]

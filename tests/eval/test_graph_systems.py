@@ -213,6 +213,8 @@ def test_cards_with_a_named_graph_use_it(
     main(cards, "kg", tmp_path / "said.jsonl", domain="rivers")
     main(cards, "controls", tmp_path / "none.jsonl")
     assert capsys.readouterr().err == ""
+    own = read_observations([tmp_path / "said.jsonl"])
+    assert not any("graph:" in text for text in (*own.signature_details, *own.warnings))
     card_manifest = tmp_path / "cards.manifest.json"
     for content in (b"[1]", b'{"domain": "riv', b'{"domain": 7}', b"\xff{}"):
         card_manifest.write_bytes(content)
@@ -235,8 +237,6 @@ def test_cards_with_a_named_graph_use_it(
     (signed,) = [one for one in observations.signature_details if one.startswith("graph:")]
     assert signed == f"graph:{manifest['graph_sha256'][:8]}"
     assert any(signed in warning and "k.jsonl" in warning for warning in observations.warnings)
-    own = read_observations([tmp_path / "said.jsonl"])
-    assert not any("graph:" in text for text in (*own.signature_details, *own.warnings))
     assert read_manifest(tmp_path / "k.manifest.json").domain == "rivers"
     main(cards, "controls", tmp_path / "c.jsonl")
     assert capsys.readouterr().err == ""

@@ -92,10 +92,10 @@ def test_the_commands_leave_out_questions_too(workspace: Path, tmp_path: Path) -
     differences = json.loads(record.read_bytes())["comparisons"]
     compared = [item for item in differences if item["metric"] == "f1"]
     assert [(item["n"], item["difference"]) for item in compared] == [(LIMIT, 0.0)]
-    done = run_epoche(
-        *("gate", paths[0], "--baseline", paths[1], "--metric", "error_rate<=0"),
-        *("--resamples", 100),
-    )
+    gate = ("gate", paths[0], "--baseline", paths[1], "--metric", "error_rate<=0")
+    done = run_epoche(*gate, "--resamples", 100)
+    assert done.code == 100, "a run that was asked fewer questions does not pass unnoticed"
+    done = run_epoche(*gate, "--resamples", 100, "--max-failures", 1)
     assert done.code == 0, done.err
 
 
