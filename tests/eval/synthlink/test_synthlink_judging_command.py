@@ -178,7 +178,7 @@ def test_compared_files_are_also_judged(
     result = run_epoche(*make_judge_command(folder, scripted_model, *compare_options))
     assert result.code == 0, result.err
     claims = [line for line in read_journal(folder / "out") if line["kind"] == "claim"]
-    # "Night", "Blue" and "Shorter" look like names there, and no evidence has them: no judge needed.
+    # "Night", "Blue" and "Shorter" look like names that no evidence has, so three need no judge.
     assert len(claims) == 6 + 3
     scores = read_scores(folder / "out")
     assert scores.report.judge is not None
