@@ -7,18 +7,9 @@ import zipfile
 from pathlib import Path
 
 import docx
+from document_blocks import read_blocks
 
-from kg.text.documents import Heading, read_document
-
-
-def read_blocks(path: Path, text: str | bytes) -> list[str]:
-    """Returns the blocks as text; a heading begins with its level in number signs."""
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return [
-        f"{'#' * block.level} {block.text}" if isinstance(block, Heading) else block.text
-        for block in read_document(path).blocks
-    ]
-
+from kg.text.documents import read_document
 
 # -- reStructuredText
 

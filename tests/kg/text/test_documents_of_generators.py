@@ -10,23 +10,15 @@ from pathlib import Path
 
 import docx
 import pytest
+from document_blocks import read_blocks
 
 from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
-from kg.text.documents import Heading, read_document
 from kg.text.documents import docx as docx_reader
+from kg.text.documents import read_document
 from kg.text.documents.names import SourceFile, assign_document_names
 from kg.text.run.sources import count_unread_files, find_source_files, read_sources
 
 SECRET = "the secret of another file"
-
-
-def read_blocks(path: Path, text: str | bytes) -> list[str]:
-    """Returns the blocks as text; a heading begins with its level in number signs."""
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return [
-        f"{'#' * block.level} {block.text}" if isinstance(block, Heading) else block.text
-        for block in read_document(path).blocks
-    ]
 
 
 def test_sphinx_markup_is_read_as_text(tmp_path: Path) -> None:
