@@ -15,6 +15,7 @@ from eval.harness.predictions.reader import (
 )
 from eval.harness.predictions.scored_run import write_scored_run
 from eval.harness.reply import Reply
+from eval.harness.resume import read_run_manifest
 from eval.replies.abstention import is_abstention
 from eval.synthlink.agents.trail import MAX_ROUNDS, CitedPage, Round, Trail
 from eval.synthlink.benchmark import SYNTHLINK
@@ -55,7 +56,8 @@ def write_prediction_run(
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError: questions or predictions cannot be read.
-        WriteError: the folder has a run and ``overwrite`` is false, or an input is in the way.
+        WriteError: the folder has another run and ``overwrite`` is false, or an input is in the
+            way.
     """
     questions = read_catalog(catalog).questions
     inputs = [path for path in (catalog, file.path) if path is not None and path.is_file()]
@@ -88,11 +90,26 @@ def write_prediction_run(
         started=utc_now(),
         status="running",
     )
+    # Nothing is lost by writing the same run again, so that a judge that was interrupted goes on.
+    overwrite = overwrite or _has_same_run(out, manifest)
     finished = write_scored_run(
         out, SYNTHLINK, manifest, questions, predictions.replies, overwrite=overwrite
     )
     write_predictions(out)
     return finished, predictions
+
+
+def _has_same_run(out: Path, manifest: RunManifest) -> bool:
+    """Returns whether a folder has a run of the same predictions of the same questions."""
+    path = out / SYNTHLINK.manifest_file
+    if not path.is_file():
+        return False
+    old = read_run_manifest(path, RunManifest, SYNTHLINK.command)
+    return (old.name, old.params, old.dataset_sha256) == (
+        manifest.name,
+        manifest.params,
+        manifest.dataset_sha256,
+    )
 
 
 def read_prediction(value: Mapping[str, Any]) -> Reply:

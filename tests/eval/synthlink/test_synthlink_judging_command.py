@@ -211,6 +211,20 @@ def test_every_named_file_is_judged_and_no_claim_is_asked_about_twice(
     bodies = [json.dumps(request.body, sort_keys=True) for request in scripted_server.requests]
     assert bodies, "the judge was asked"
     assert len(bodies) == len(set(bodies))
+    # The same command goes on where it was stopped: without the score files of one, say.
+    for path in (folder / "out" / "other").glob("synthlink_scores.*"):
+        path.unlink()
+    scripted_server.clear_log()
+    assert run_epoche(*named, *other).code == 0
+    assert not scripted_server.requests
+    assert read_scores(folder / "out" / "other").report.judge is not None
+    # Other predictions would replace the run.
+    rows = json.loads((other_folder / "predictions.json").read_bytes())
+    rows[0]["predicted_answer"] = "Something else."
+    (other_folder / "predictions.json").write_text(json.dumps(rows))
+    refused = run_epoche(*named, *other)
+    assert refused.code == 15
+    assert "--overwrite" in refused.err
 
 
 def test_invalid_flags_are_refused_before_any_request(
