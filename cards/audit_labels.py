@@ -58,6 +58,7 @@ def main(
     import msgspec
 
     from cards.card import read_cards
+    from cards.generation.graph_lookup import GraphLookup
     from cards.generation.kinds import FAITHFULNESS_KINDS
     from cards.label_check import check_labels
     from cards.leakage.audit import audit_cards
@@ -74,7 +75,9 @@ def main(
     if kb is not None:
         label_check = check_labels(all_cards, kb.oracle)
         get_name = kb.verbaliser.render_term
-        count_degrees = DegreeCounter(kb.graph.index, kb.oracle.closure.index).count
+        count_degrees = DegreeCounter(
+            kb.graph.index, kb.oracle.closure.index, GraphLookup(kb)
+        ).count
         full_graph = _load_full_graph(cards, kb, tuple(kg or ()))
         if full_graph is not None:
             closure = Closure(full_graph, kb.domain.regime)

@@ -18,6 +18,7 @@ from cards.generation.balance import (
 from cards.generation.graph_lookup import GraphLookup, to_degree_levels
 from cards.generation.pools import Pool
 from cards.generation.prover import Prover
+from cards.generation.restated_values import list_restating_facts
 from cards.generation.set_aside import Unknowns
 from cards.generation.shortage import Obstacle
 from kg.claims import Label
@@ -244,7 +245,12 @@ class EntitySampler:
     def _count_rest_levels(self, x: int) -> tuple[int, int]:
         n_incoming = self.lookup.count_incoming_facts(x)
         n_outgoing = self.lookup.count_outgoing_facts(x)
-        n_anchors = sum(1 for a in self.pool.get_anchors(x) if self.pool.is_asserted(x, a))
+        anchors = self.pool.get_anchors(x)
+        n_anchors = sum(1 for a in anchors if self.pool.is_asserted(x, a))
+        # Restated values are set aside together with those that they restate.
+        n_outgoing -= len(
+            list_restating_facts(self.lookup, x, anchors, self.pool.telling.restating)
+        )
         if self.pool.varying == "subj":
             n_outgoing -= n_anchors
         else:

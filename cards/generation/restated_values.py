@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
 from kg.terms import parse_literal
+from kg.triples.index import Triple
 
 N_SAMPLED = 100
 """Number of facts that are looked at."""
@@ -103,6 +104,26 @@ def restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:
         or (lookup.terms.is_literal(value) and _find_phrase(lookup, o) in text)
         for o in literals
     )
+
+
+def list_restating_facts(
+    lookup: GraphLookup, s: int, values: Sequence[int], restating: Iterable[int]
+) -> list[Triple]:
+    """Lists the facts about a subject that say one of its values in other words.
+
+    Args:
+        lookup: the graph.
+        s: the subject.
+        values: its values of a predicate.
+        restating: the predicates that may restate them, see ``find_restating_predicates``.
+    """
+    find_objects, is_literal = lookup.graph_index.find_objects, lookup.terms.is_literal
+    return [
+        (s, q, o)
+        for q in restating
+        for o in find_objects(s, q)
+        if is_literal(o) and any(restates(lookup, [o], value) for value in values)
+    ]
 
 
 def _find_phrase(lookup: GraphLookup, term: int) -> str:

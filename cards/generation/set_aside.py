@@ -17,7 +17,7 @@ from typing import NamedTuple
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.pools import Pool
 from cards.generation.prover import is_about_vocabulary
-from cards.generation.restated_values import restates
+from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from kg.claims import Claim
 from kg.entailment import Closure
@@ -275,10 +275,7 @@ def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
         triple = pool.make_triple(x, anchor)
         if index.has_triple(*triple):
             yield triple
-        for q in pool.telling.restating:
-            for value in index.find_objects(x, q):
-                if terms.is_literal(value) and restates(pool.lookup, [value], anchor):
-                    yield x, q, value
+        yield from list_restating_facts(pool.lookup, x, [anchor], pool.telling.restating)
         if terms.is_literal(anchor) or terms.is_literal(x):
             continue
         for s, o in ((x, anchor), (anchor, x)):

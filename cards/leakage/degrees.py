@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.restated_values import find_restating_predicates, list_restating_facts
 from kg.claims import Claim
 from kg.triples.index import Index
 
@@ -23,17 +25,20 @@ class DegreeCounter:
     Args:
         graph: the asserted triples.
         closure: the triples that these entail.
+        lookup: the same graph, to find facts that restate values; if omitted, all are counted.
     """
 
-    def __init__(self, graph: Index, closure: Index) -> None:
-        self.graph, self.closure = graph, closure
+    def __init__(self, graph: Index, closure: Index, lookup: GraphLookup | None = None) -> None:
+        self.graph, self.closure, self._lookup = graph, closure, lookup
         self._cache: dict[int, tuple[int, int]] = {}
+        self._restating: dict[int, frozenset[int]] = {}
 
     def count(self, claim: Claim) -> Degrees:
         """Counts the links of a claim's subject and object, which need not be in the graph.
 
         Links in either direction between the subject and its values of the predicate are not
-        counted for the subject: whether it has that value, another or none is what is asked. All
+        counted for the subject, nor facts that say these in other words ("1975-1982"): whether it
+        has that value, another or none is what is asked, and what says so is set aside. All
         links of the object are counted: cards of all labels ask about the same object, and
         without the link asked about, one number would mark the E card among them.
         """
@@ -46,10 +51,13 @@ class DegreeCounter:
     def count_of_subject(self, s: int, p: int | None) -> tuple[int, int]:
         """Counts the links to a subject and from it, without those to and from its values."""
         n_in, n_out = self.count_links(s)
-        for value in self.closure.find_objects(s, p) if p is not None else ():
+        if p is None:
+            return n_in, n_out
+        values = list(self.closure.find_objects(s, p))
+        for value in values:
             to_value, from_value = self._count_between(s, value)
             n_in, n_out = n_in - from_value, n_out - to_value
-        return n_in, n_out
+        return n_in, n_out - self._count_restating(s, p, values)
 
     def count_links(self, term: int) -> tuple[int, int]:
         """Counts the links to a term and from it."""
@@ -69,3 +77,13 @@ class DegreeCounter:
             sum(has_triple(s, p, o) for p in predicates),
             sum(has_triple(o, p, s) for p in predicates),
         )
+
+    def _count_restating(self, s: int, p: int, values: list[int]) -> int:
+        """Counts the other facts about a subject that restate its values of a predicate."""
+        if self._lookup is None or not values:
+            return 0
+        restating = self._restating.get(p)
+        if restating is None:
+            restating = self._restating[p] = find_restating_predicates(self._lookup, p)
+        facts = list_restating_facts(self._lookup, s, values, restating)
+        return sum(o not in values for _, _, o in facts)

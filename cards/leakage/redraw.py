@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cards.card import Card
+from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from cards.leakage.audit import Audit, Baseline, audit_cards
 from cards.leakage.degrees import DegreeCounter
@@ -73,14 +74,16 @@ def audit_new_cards(
         cards: the cards.
         full_kb: the same before facts were set aside, if any were.
     """
-    counters = [
-        DegreeCounter(one.graph.index, one.oracle.closure.index).count if one else None
-        for one in (kb, full_kb)
-    ]
+    lookup = GraphLookup(kb)
+    count_degrees = DegreeCounter(lookup.graph_index, lookup.closure_index, lookup).count
+    count_full_degrees = None
+    if full_kb is not None:
+        closure_index = full_kb.oracle.closure.index
+        count_full_degrees = DegreeCounter(full_kb.graph.index, closure_index).count
     return audit_cards(
         [card for card in cards if card.kind not in FAITHFULNESS_KINDS],
-        count_degrees=counters[0],
-        count_full_degrees=counters[1],
+        count_degrees=count_degrees,
+        count_full_degrees=count_full_degrees,
         get_name=kb.verbaliser.render_term,
     )
 

@@ -12,6 +12,8 @@ from cards.card import read_cards
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import read_alike
 from cards.generation.restated_values import find_restating_predicates
+from cards.leakage.degrees import DegreeCounter
+from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 
 E = "http://e/"
@@ -115,3 +117,15 @@ def test_a_value_of_another_datatype_that_reads_alike_is_not_called_false(tmp_pa
     cards = [card for card in read_cards(out) if card.label == "C"]
     assert len(cards) >= 5
     assert not [card for card in cards if read_alike(own[card.claim.subj], card.claim.obj)]
+
+
+def test_degrees_leave_out_what_restates_the_values_asked_about(archive: tuple[Path, Path]) -> None:
+    graph, shapes = archive
+    lookup = GraphLookup(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
+    counter = DegreeCounter(lookup.graph_index, lookup.closure_index, lookup)
+    plain = DegreeCounter(lookup.graph_index, lookup.closure_index)
+    for n in range(9):
+        for name, n_restating in (("end", 1), ("town", 1), ("pages", 0)):
+            claim = Claim(f"{E}r{n}", E + name, f"{E}Ulm")
+            n_links = plain.count(claim).subject_out
+            assert counter.count(claim).subject_out == n_links - n_restating, name
