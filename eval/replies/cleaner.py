@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_FINAL_CHANNEL = "<|channel|>final<|message|>"
-"""Control tokens with which OpenAI's gpt-oss models mark their reply after their thoughts."""
+_THOUGHT_NAMES = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
+# Most models write tags, Mistral's brackets, and OpenAI's gpt-oss names of channels.
+_FINAL_CHANNEL = (
+    r"<\|channel\|>\s{0,3}final\b[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,40})?<\|message\|>"
+)
+THOUGHT_START = (
+    rf"<\s{{0,3}}(?:{_THOUGHT_NAMES})\s{{0,3}}>|\[THINK\]"
+    r"|<\|channel\|>\s{0,3}analysis\b[^<\n]{0,80}<\|message\|>"
+)
+"""Pattern of what begins a thought, whatever the case of its letters."""
+THOUGHT_END = rf"</\s{{0,3}}(?:{_THOUGHT_NAMES})\s{{0,3}}>|\[/THINK\]|{_FINAL_CHANNEL}"
+"""Pattern of what ends a thought, whatever the case of its letters."""
 _THOUGHT_TAG = re.compile(
-    r"<(?P<close>/?)\s*(?:think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)\s*>",
-    re.IGNORECASE,
+    rf"(?P<final>{_FINAL_CHANNEL})|(?P<end>{THOUGHT_END})|{THOUGHT_START}", re.IGNORECASE
 )
 _CONTROL_TOKEN = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|\[/?INST\]|<(?:end|start)_of_turn>")
 _LATEX_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s{0,3}\{([^{}\n]{0,100})\}")
@@ -44,14 +53,11 @@ def remove_thoughts(text: str) -> str:
     opening tag without a closing one begins a thought that was cut off, so everything after it is
     removed.
     """
-    channel = text.rfind(_FINAL_CHANNEL)
-    if channel >= 0:
-        text = text[channel + len(_FINAL_CHANNEL) :]
     parts: list[str] = []
     start, in_thought = 0, False
     for tag in _THOUGHT_TAG.finditer(text):
-        if tag["close"]:
-            if not in_thought:
+        if tag["final"] or tag["end"]:
+            if tag["final"] or not in_thought:
                 parts.clear()
             start, in_thought = tag.end(), False
         elif not in_thought:

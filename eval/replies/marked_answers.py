@@ -129,10 +129,13 @@ def _read_value(text: str, start: int, limit: int, rank: int) -> MarkedAnswer | 
             if end >= 0
         ]
         value_end = min(sentence_ends, default=value_end)
-    pred = classify_signs(find_signs(text[start:value_end])).pred
+    signs = find_signs(text[start:value_end])
+    pred = classify_signs(signs).pred
     if pred == "INVALID":
         if rank == RANK_SENTENCE:
-            return None
+            # "The answer is no, but I am not sure" says two things; "the answer is long" says none.
+            is_answer = bool(signs.yes or signs.no)
+            return MarkedAnswer(rank, start, value_end, pred) if is_answer else None
         pred, value_end = classify_signs(find_signs(text[start:limit])).pred, limit
     return MarkedAnswer(rank, start, value_end, pred)
 
@@ -165,13 +168,14 @@ def _compile_mark_pattern() -> re.Pattern[str]:
         join_choices(lexicon.copulas),
         join_choices(lexicon.finals),
     )
-    topic = rf"\s+(?:to|auf|à|a|на|alla|op|till)\s[^.:\n]{{1,{_MAX_TOPIC_LENGTH}}}?"
+    topic = rf"\s+(?:to|auf|à|a|на|alla|op|till|på)\s[^.:\n]{{1,{_MAX_TOPIC_LENGTH}}}?"
     # CJK characters are excluded: those scripts do not separate words by spaces.
     letter = r"[^\W\u3040-\u9fff\uac00-\ud7a3]"
     return re.compile(
         rf"(?<!{letter})(?:(?P<final>{final})\s*)?(?:{noun})"
         rf"(?:\s+(?P<behind>{final})(?!\w))?(?:{topic})?"
-        rf"(?:\s*['\"]?\s*(?:(?:{copula})\s*)?(?P<colon>[:=])\s*['\"]?|\s*(?:{copula})(?!{letter}))",
+        rf"(?:\s*['\"]?\s*(?:(?<!{letter})(?:{copula})\s*)?(?P<colon>[:=])\s*['\"]?"
+        rf"|\s*(?<!{letter})(?:{copula})(?!{letter}))",
         re.IGNORECASE,
     )
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from eval.replies.cleaner import THOUGHT_END, THOUGHT_START
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_DEPTH: Final = 256
@@ -15,16 +16,18 @@ MAX_DEPTH: Final = 256
 _MAX_REGIONS: Final = 10_000
 """Maximum number of bracketed regions in a reply; one with more is not read."""
 
-_TOP_LEVEL = re.compile(r"<think(?:ing)?>|</think(?:ing)?>|```|[{}\[\]]")
+_TOP_LEVEL = re.compile(
+    rf"(?P<end>{THOUGHT_END})|(?P<start>{THOUGHT_START})|```|[{{}}\[\]]", re.IGNORECASE
+)
 """What counts in the prose of a reply."""
 _IN_BRACKETS = re.compile(
-    r'"[^"\\]*(?:\\.[^"\\]*)*"?|</think(?:ing)?>|```|[{}\[\]]',
-    re.DOTALL,
+    rf'"[^"\\]*(?:\\.[^"\\]*)*"?|(?P<end>{THOUGHT_END})|```|[{{}}\[\]]',
+    re.DOTALL | re.IGNORECASE,
 )
 """What counts between brackets: strings, also an unfinished one, and what ends a draft."""
 _IN_MEMBERS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|```|[{}\[\],]', re.DOTALL)
 """What counts in an unfinished object: strings, also an unfinished one, brackets and commas."""
-_THOUGHT_END = re.compile(r"</think(?:ing)?>")
+_THOUGHT_END = re.compile(THOUGHT_END, re.IGNORECASE)
 _FENCE_START = re.compile(r"```[a-zA-Z]*[ \t]*\r?\n\s*")
 """The first line of a Markdown code block, with or without a language name."""
 _JSON_START = re.compile(r"""\{\s*(?:["']|$)|\[\s*["'{]""")
@@ -168,9 +171,9 @@ def _find_regions(text: str) -> list[_Region]:
     while (token := _TOP_LEVEL.search(text, position)) and len(regions) <= _MAX_REGIONS:
         position = token.end()
         mark = token.group()
-        if mark.startswith("</"):
+        if token["end"]:
             regions.clear()  # what came before was the thought
-        elif mark.startswith("<"):
+        elif token["start"]:
             thought_end = _THOUGHT_END.search(text, position)
             if thought_end is None:
                 return [_Region(token.start(), len(text), is_broken=True)]
@@ -211,7 +214,7 @@ def _find_region(text: str, start: int) -> _Region:
     is_broken = False
     for token in _IN_BRACKETS.finditer(text, start):
         mark = token.group()
-        if mark == "```" or mark.startswith("</"):
+        if mark == "```" or token["end"]:
             return _Region(start, token.start(), is_broken=True)
         if is_broken or mark.startswith('"'):
             continue

@@ -174,6 +174,31 @@ def test_only_a_cut_reply_may_lack_members() -> None:
     assert form.read_reply('{"answer": "NO", "score": 1.5, "x', is_cut_off=True).value is None
 
 
+DRAFT = '{"answer": "NO", "confidence": 0.4, "reason": "a draft"}'
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("<reasoning>", "</reasoning>"),
+        ("<THINK>\n", "\n</THINK>"),
+        ("[THINK]", "[/THINK]"),
+        (
+            "<|channel|>analysis<|message|>",
+            "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+        ),
+    ],
+)
+def test_a_draft_in_a_thought_is_never_the_reply(start: str, end: str) -> None:
+    form = get_form(Verdict)
+    assert form.read_reply(f"{start}Perhaps {DRAFT}?{end}{VALID_REPLY}").value == Verdict(
+        "UNKNOWN", 0.5, "no fact"
+    )
+    for text in (f"{start}Perhaps {DRAFT}?{end}I cannot say.", f"{start}Perhaps {DRAFT}? Let me"):
+        for is_cut_off in (False, True):
+            assert form.read_reply(text, is_cut_off=is_cut_off).value is None
+
+
 @given(st.text() | st.text(alphabet='{}[]"`:,\\ntruefalsYESNO01.e-<think>/ \n'))
 @example("```json\n```")
 @example("<think>")

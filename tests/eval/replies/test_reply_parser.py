@@ -50,6 +50,18 @@ PREDS = ("YES", "NO", "UNKNOWN", "INVALID")
         ("no</think>Yes", "YES"),
         ("Yes<think>no", "YES"),
         ("<think>no", "INVALID"),
+        ("[THINK]maybe no[/THINK]Yes.", "YES"),
+        ("<|channel|>analysis<|message|>Perhaps no", "INVALID"),
+        # "The answer is …" with a topic, and with a second verdict in the same sentence.
+        ("The answer to the question is YES.", "YES"),
+        ("Based on the facts, the answer to this question would be NO", "NO"),
+        ("Die Antwort auf die Frage lautet nein.", "NO"),
+        ("Het antwoord op de vraag is nee.", "NO"),
+        ("Svaret på frågan är nej.", "NO"),
+        ("The answer is NO, but I'm not sure.", "INVALID"),
+        ("The answer is YES, although it cannot be determined with certainty.", "INVALID"),
+        ("So the answer is NO, since the facts do not say that it flows there.", "INVALID"),
+        ("The answer is long, as I do not know where it ends.", "UNKNOWN"),
         ("<|channel|>analysis<|message|>no<|end|><|channel|>final<|message|>Yes.", "YES"),
         # Quotations, questions and lists of the possible answers.
         ('"Does it, yes or no?" I cannot tell.', "UNKNOWN"),
