@@ -87,6 +87,7 @@ all: cards near-miss eval sample metrics report ## The main job: cards, near-mis
 
 ifneq ($(filter llm,$(MAKECMDGOALS)),)
 $(if $(filter NUM NUM_NEAR NUM_FAITHFUL,$(given)),$(error make llm asks LLM_NUM cards per label: LLM_NUM=$(or $(NUM),9)))
+$(if $(and $(filter command,$(origin GGUF)),$(EPOCHE_MODEL)),$(error GGUF=$(GGUF) names a file to serve and EPOCHE_MODEL=$(EPOCHE_MODEL) another model to ask; make llm asks one: EPOCHE_MODEL= leaves the other out))
 endif
 
 # With EPOCHE_MODEL, that model instead of one served here.

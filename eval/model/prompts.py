@@ -51,6 +51,23 @@ class TypedAnswer(msgspec.Struct, frozen=True):
     confidence: Confidence | UnsetType = UNSET
 
 
+class BareAnswer(msgspec.Struct, frozen=True):
+    """The reply of a system whose confidence is the agreement of several replies."""
+
+    answer: Annotated[Gold, Meta(description="YES, NO or UNKNOWN.")]
+
+    @property
+    def confidence(self) -> UnsetType:
+        """Is not asked for."""
+        return UNSET
+
+
+class ReasonedBareAnswer(BareAnswer, frozen=True):
+    """The reply of a system whose confidence is the agreement of several replies."""
+
+    reason: Reason | UnsetType = UNSET
+
+
 class ReasonedAnswer(TypedAnswer, frozen=True):
     """The reply of every system that only answers."""
 
@@ -90,7 +107,11 @@ class ReasonedProposal(Proposal, frozen=True):
     reason: Reason | UnsetType = UNSET
 
 
-WITH_REASON: dict[type, type] = {TypedAnswer: ReasonedAnswer, Proposal: ReasonedProposal}
+WITH_REASON: dict[type, type] = {
+    TypedAnswer: ReasonedAnswer,
+    BareAnswer: ReasonedBareAnswer,
+    Proposal: ReasonedProposal,
+}
 """For each reply type the one that also asks for a reason."""
 
 

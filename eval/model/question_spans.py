@@ -20,7 +20,7 @@ from eval.model.calls import CallLog
 
 CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """OpenTelemetry's own variable: spans contain texts and gold answers only if it says so."""
-_NO_CONTENT = frozenset({"", "0", "false", "no_content"})
+_CONTENT_IN_SPANS = frozenset({"1", "true", "span_only", "span_and_event"})
 
 
 class _RowSummary(msgspec.Struct):
@@ -85,7 +85,7 @@ def trace_question(calls: CallLog) -> Iterator[Callable[[bytes], None]]:
             if summary.outcome.casefold() == "error":
                 span.set_attribute("error.type", "error")
                 span.set_status(trace.StatusCode.ERROR)
-            if os.environ.get(CONTENT_VARIABLE, "").strip().casefold() not in _NO_CONTENT:
+            if os.environ.get(CONTENT_VARIABLE, "").strip().casefold() in _CONTENT_IN_SPANS:
                 span.set_attribute("epoche.row", row.decode("utf-8").strip())
 
         yield store_row

@@ -728,13 +728,17 @@ def test_votes_decide_the_answer(samples: str, pred: str, confidence: float | No
     answer = combine_samples([make_sample(text) for text in samples.split()])
     assert (answer.pred, answer.confidence) == (pred, confidence)
     assert len(answer.raw.splitlines()) == 1 + len(samples.split())
-    if confidence is None:
+    if confidence is None or {"INVALID", "ERROR"} & {*samples.split()}:
         assert answer.note
 
 
 @pytest.mark.parametrize(
     "samples",
-    ["ERROR ERROR", "YES ERROR ERROR", "INVALID ERROR ERROR", "YES YES NO NO ERROR"],
+    [
+        *("ERROR ERROR", "YES ERROR ERROR", "INVALID ERROR ERROR", "YES YES NO NO ERROR"),
+        # Two more answers could have won, or made it a tie.
+        *("YES YES NO ERROR ERROR", "YES YES ERROR ERROR", "YES ERROR", "YES YES NO ERROR"),
+    ],
 )
 def test_decisive_failed_calls_give_an_error(samples: str) -> None:
     with pytest.raises(ModelCallError):
@@ -747,9 +751,9 @@ def test_an_abstention_needs_votes(samples: list[str]) -> None:
     try:
         answer = combine_samples([make_sample(text) for text in samples])
     except ModelCallError:
-        highest_count = max(samples.count(text) for text in ("YES", "NO", "UNKNOWN"))
-        is_tie = sum(samples.count(text) == highest_count for text in ("YES", "NO", "UNKNOWN")) > 1
-        assert 2 * readable_count < len(samples) or is_tie
+        counts = sorted(samples.count(text) for text in ("YES", "NO", "UNKNOWN"))
+        could_change = counts[-1] - counts[-2] <= samples.count("ERROR")
+        assert 2 * readable_count < len(samples) or could_change
         assert "ERROR" in samples
         return
     if answer.pred == "INVALID":

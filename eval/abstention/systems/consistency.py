@@ -19,7 +19,7 @@ from eval.abstention.system import SystemOptions
 from eval.abstention.systems.raw import build_card_messages
 from eval.abstention.systems.registry import register
 from eval.harness.systems.settings import Settings
-from eval.model.prompts import CLOSED_BOOK, RAW, TypedAnswer
+from eval.model.prompts import CLOSED_BOOK, RAW, BareAnswer
 from eval.model.redaction import hide_secrets
 from kg.base.errors import ModelCallError, SettingError
 from kg.claims import Gold
@@ -71,7 +71,7 @@ class Consistency:
         """
         messages = build_card_messages(card, closed_book=self._closed_book)
         calls = (
-            self._answer_client.ask(messages, TypedAnswer, sample=sample_number)
+            self._answer_client.ask(messages, BareAnswer, sample=sample_number)
             for sample_number in range(self._samples)
         )
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
@@ -98,9 +98,9 @@ def combine_samples(samples: Sequence[Answer | ModelCallError]) -> Answer:
 
     * If fewer than half of all samples count, the answer is ``INVALID``. If so many calls failed
       that they could have made up the half, the first call error is raised instead.
+    * If so many calls failed that another answer could have won, the first call error is raised.
     * On a tie the answer is UNKNOWN, without a confidence. If a reply was unreadable, which could
-      have broken the tie, it is ``INVALID``, and if a call failed, its error is raised, so that
-      neither counts as an abstention.
+      have broken the tie, it is ``INVALID``, so that it counts as no abstention.
 
     Raises:
         ModelCallError: a failed call could have changed the answer.
@@ -126,14 +126,17 @@ def combine_samples(samples: Sequence[Answer | ModelCallError]) -> Answer:
             pred="INVALID", raw=raw, note=f"{n_readable} of {len(samples)} samples are readable"
         )
     (winner, n_votes), *runners_up = votes.most_common()
-    if runners_up and runners_up[0][1] == n_votes:
-        if call_errors:
-            raise call_errors[0]
+    lead = n_votes - (runners_up[0][1] if runners_up else 0)
+    if call_errors and lead <= len(call_errors):
+        raise call_errors[0]
+    note = f"{n_readable} of {len(samples)} samples are readable"
+    if not lead:
         if n_readable < len(samples):
-            note = f"{n_readable} of {len(samples)} samples are readable, a tie: {vote_counts}"
-            return Answer(pred="INVALID", raw=raw, note=note)
+            return Answer(pred="INVALID", raw=raw, note=f"{note}, a tie: {vote_counts}")
         return Answer(pred="UNKNOWN", raw=raw, note=f"tie: {vote_counts}")
-    return Answer(pred=winner, confidence=round(n_votes / n_readable, 6), raw=raw)
+    if n_readable == len(samples):
+        note = ""
+    return Answer(pred=winner, confidence=round(n_votes / n_readable, 6), raw=raw, note=note)
 
 
 @register("consistency", asks_model=True)

@@ -53,6 +53,11 @@ _FORMAT_ERROR = re.compile(
     r"response[_ ]?format|json[_ ](?:schema|object|mode)|structured[_ ]output|grammar|guided_", re.I
 )
 _LOGPROBS_ERROR = re.compile(r"log[_ ]?probs?|log[_ ]probabilit", re.I)
+_SAMPLING_ERROR = re.compile(
+    r"\b(?:temperature|top_p)\b.{0,200}?(?:not support|unsupported|only the default|deprecated)"
+    r"|(?:unsupported|not support|deprecated|invalid).{0,200}?\b(?:temperature|top_p)\b",
+    re.I | re.DOTALL,
+)
 _MISSING_MODEL = re.compile(
     r"model_not_found|invalid_model|(?:unknown|invalid|no such|unsupported|not a valid) model"
     r"|model[^.]{0,200}?(?:not found|not exist|not a valid|not available|not loaded|no such)",
@@ -130,6 +135,8 @@ def _classify_status(status: int, body: str, retry_after: str | None) -> Failure
             return Failure(FailureKind.logprobs, what)
     if status in {401, 402, 403, 404} or (status == 429 and _QUOTA_EXCEEDED.search(body)):
         return Failure(FailureKind.access, what)
+    if status in {400, 422} and _SAMPLING_ERROR.search(body):
+        return Failure(FailureKind.access, f"{what} (--set temperature=server sends none)")
     if status in {400, 422} and _MISSING_MODEL.search(body):
         return Failure(FailureKind.access, what)
     if status in _TEMPORARY_STATUSES or status >= 500:

@@ -154,6 +154,24 @@ def test_error_about_an_unrequested_feature_ends_the_call(
         complete_text(open_client(logprobs=True))
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) "
+        "value is supported.",
+        "Unsupported parameter: 'top_p' is not supported with this model.",
+        "`temperature` is deprecated for this model.",
+    ],
+)
+def test_a_refused_temperature_stops_the_run_and_says_what_to_set(
+    open_client: ClientFactory, scripted_server: ScriptedServer, message: str
+) -> None:
+    """As OpenAI's reasoning models refuse it: otherwise every question would be an error."""
+    scripted_server.behave(behaviours.http_error(400, message))
+    with pytest.raises(ModelAccessError, match="--set temperature=server"):
+        complete_text(open_client())
+
+
 def test_invalid_reply_gets_one_repair_turn(
     open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
