@@ -429,6 +429,30 @@ def test_retry_after_delays_all_calls(
     assert times[1] - times[0] >= 0.39
 
 
+def test_a_call_that_waited_long_for_its_turn_is_retried(
+    open_client: ClientFactory, scripted_server: ScriptedServer
+) -> None:
+    """The time for retries begins with the first attempt, not in the queue before it."""
+    scripted_server.behave_with(
+        fail_first_attempts(1, behaviours.http_error(503), normal_reply(delay=0.15))
+    )
+
+    async def run_client() -> CallLog:
+        async with open_client(concurrency=1, deadline_s=0.2, max_retries=9) as client:
+            with record_calls() as log:
+                calls = [client.complete(build_question(str(n))) for n in range(4)]
+                names = [client.list_models()]
+                streams = [read_stream(client, str(n)) for n in range(2)]
+                await asyncio.gather(*calls, *names, *streams)
+        return log
+
+    async def read_stream(client: ModelClient, text: str) -> None:
+        async for _ in client.stream(build_question(text)):
+            pass
+
+    assert asyncio.run(run_client()).retries == 6
+
+
 def test_latency_excludes_waits_and_failures(
     open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
