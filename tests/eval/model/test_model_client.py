@@ -211,6 +211,43 @@ def test_question_refused_by_a_filter_is_a_refusal(
     assert ask_structured(open_client())[0].problem == "refused"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Your chosen model requires moderation. Your input was flagged for violence.",
+        "Invalid prompt: it was flagged as potentially violating our usage policy.",
+        "This request has been flagged for possible abuse.",
+        "The content was rejected by moderation",
+    ],
+)
+@pytest.mark.parametrize("status", [400, 403])
+def test_a_flagged_question_is_a_refusal(
+    open_client: ClientFactory, scripted_server: ScriptedServer, message: str, status: int
+) -> None:
+    scripted_server.behave(behaviours.http_error(status, message))
+    assert ask_structured(open_client())[0].problem == "refused"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (403, "Your account has been flagged and suspended."),
+        (403, "Your account was suspended because several of your prompts were flagged."),
+        (403, "This IP address was flagged as suspicious."),
+        (400, "The organization was flagged and is disabled."),
+        (400, "Billing hard limit has been reached"),
+        (400, "Your credit balance is too low. Please go to Plans & Billing."),
+    ],
+)
+def test_an_account_that_cannot_be_used_stops_the_run(
+    open_client: ClientFactory, scripted_server: ScriptedServer, status: int, message: str
+) -> None:
+    scripted_server.behave(behaviours.http_error(status, message))
+    with pytest.raises(ModelAccessError, match=message[-20:-1]):
+        ask_structured(open_client())
+    assert len(scripted_server.requests) == 1
+
+
 TRANSIENT_FAULTS = [
     "429 without Retry-After",
     "429 with Retry-After in seconds",
