@@ -72,6 +72,34 @@ def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str
     return text
 
 
+class KeyFilter:
+    """Hides a key in a text that arrives in pieces, also if it is spread over several of them.
+
+    Args:
+        key: the key; one that is empty or as short as an ordinary word is not hidden.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key if len(key) >= _MIN_SECRET_LENGTH else ""
+        self._held_back = ""
+
+    def filter_piece(self, piece: str) -> str:
+        """Returns what of the text so far is new and is certainly not a part of the key."""
+        if not self._key:
+            return piece
+        text = (self._held_back + piece).replace(self._key, SECRET_PLACEHOLDER)
+        lengths = range(min(len(self._key) - 1, len(text)), 0, -1)
+        n_held = next((n for n in lengths if text.endswith(self._key[:n])), 0)
+        end = len(text) - n_held
+        self._held_back = text[end:]
+        return text[:end]
+
+    def close(self) -> str:
+        """Returns the rest of the text."""
+        rest, self._held_back = self._held_back, ""
+        return rest
+
+
 def hide_secret_values(value: Any) -> Any:
     """Returns a JSON value with all strings under secret keys replaced by ``[hidden]``."""
     if isinstance(value, Mapping):

@@ -24,6 +24,7 @@ import msgspec
 from eval.model.options import ClientOptions
 from eval.model.providers import Endpoint
 from eval.model.server.limits import RateLimits
+from eval.model.wire import read_chunk
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -106,7 +107,7 @@ class Connection:
                 async with stream:
                     async for chunk in stream:
                         chunks.append(chunk)
-                        if first_text_s is None and _has_text(chunk):
+                        if first_text_s is None and read_chunk(chunk).text:
                             first_text_s = time.perf_counter() - start
             return chunks, time.perf_counter() - start, first_text_s, reserved
 
@@ -232,7 +233,3 @@ def _is_watched() -> bool:
         type(method) is FunctionType and method.__code__.co_filename.startswith(folder)
         for method in (AsyncCompletions.create, AsyncOpenAI.request)
     )
-
-
-def _has_text(chunk: Any) -> bool:
-    return any(choice.delta and choice.delta.content for choice in chunk.choices or ())

@@ -517,6 +517,25 @@ def test_a_stream_comes_in_pieces_with_its_usage(
     assert (log.calls, log.retries) == (1, 1)
 
 
+def test_a_stream_of_lists_of_parts_is_joined(
+    open_client: ClientFactory, scripted_server: ScriptedServer
+) -> None:
+    async def stream_parts(request: ChatRequest) -> Any:
+        contents = [[{"type": "thinking", "thinking": []}], [{"type": "text", "text": "It "}]]
+        choices = [{"delta": {"content": content}} for content in (*contents, "does")]
+        events = [{"choices": [choice]} for choice in (*choices, {"finish_reason": "stop"})]
+        body = b"".join(b"data: " + msgspec.json.encode(event) + b"\n\n" for event in events)
+        return await behaviours.reply_with_bytes(lambda _: body, "text/event-stream")(request)
+
+    scripted_server.behave(stream_parts)
+
+    async def run_client() -> list[str]:
+        async with open_client() as client:
+            return [piece async for piece in client.stream(build_question())]
+
+    assert asyncio.run(run_client()) == ["It ", "does"]
+
+
 def test_stopped_stream_frees_its_concurrency_slot(
     open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
