@@ -25,7 +25,7 @@ from eval.model.environment import read_variables
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price
 from eval.model.providers import RECORDED, find_endpoint
-from eval.model.redaction import KeyFilter
+from eval.model.redaction import hide_key
 from eval.model.replies.reply_form import ReadResult, ReplyForm, get_form
 from eval.model.replies.schema_form import SchemaForm
 from eval.model.server.caller import (
@@ -224,7 +224,7 @@ class ModelClient:
         """
         return await self._ask_with_repair(messages, form, sample, repair=repair, streamed=streamed)
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
+    def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         """Yields the reply piece by piece, as the model writes it; never cached.
 
         A recorded model yields its recorded reply word by word.
@@ -234,6 +234,9 @@ class ModelClient:
             ModelCallError: the call failed, the model refused, or the stream was cut off, also by
                 ``max_tokens``, or got too long. What came before has been yielded.
         """
+        return hide_key(self._stream_pieces(messages), self._caller.endpoint.key)
+
+    async def _stream_pieces(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         if self._caller.endpoint.provider == RECORDED:
             completion = await self._request_completion(messages, None, 0)
             for word in re.findall(r"\s*\S+|\s+$", completion.text):
@@ -244,7 +247,6 @@ class ModelClient:
         body = build_request_body(self._head, msgspec.json.encode(messages), streamed=True)
         started_at, n_chars, usage = time.perf_counter(), 0, None
         finish_reason, is_refused = None, False
-        key_filter = KeyFilter(self._caller.endpoint.key)
         chunks = self._caller.stream_chunks(body, log=log, max_tokens=self._max_tokens)
         try:
             async with aclosing(chunks):
@@ -259,10 +261,8 @@ class ModelClient:
                             f"the streamed reply is longer than {_MAX_STREAM_CHARS} characters",
                             where=self.model,
                         )
-                    if text := key_filter.filter_piece(parts.text):
-                        yield text
-            if text := key_filter.close():
-                yield text
+                    if parts.text:
+                        yield parts.text
             if finish_reason is None:
                 raise ModelCallError("the streamed reply was cut off", where=self.model)
             self._require_whole_stream(finish_reason, is_refused)

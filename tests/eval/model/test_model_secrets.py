@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from servers.scripted_server import ScriptedServer
 
 from eval.model.calls import record_calls
 from eval.model.client import ModelClient
-from eval.model.redaction import SECRET_PLACEHOLDER, KeyFilter
+from eval.model.redaction import SECRET_PLACEHOLDER, hide_key
 
 ROOT = Path(__file__).parents[3]
 
@@ -115,13 +116,23 @@ def test_key_in_the_pieces_of_a_stream_is_hidden(
 )
 def test_a_key_is_hidden_in_any_pieces(parts: list[str], sizes: list[int]) -> None:
     key, text = "ababac", "".join(parts)
-    key_filter, shown, start = KeyFilter(key), "", 0
-    for size in itertools.cycle(sizes):
-        if start >= len(text):
-            break
-        shown += key_filter.filter_piece(text[start : start + size])
-        start += size
-    assert shown + key_filter.close() == text.replace(key, SECRET_PLACEHOLDER)
+
+    async def cut_text() -> AsyncGenerator[str, None]:
+        start = 0
+        for size in itertools.cycle(sizes):
+            yield text[start : start + size]
+            start += size
+            if start >= len(text):
+                raise EOFError
+
+    async def join_shown() -> str:
+        shown = ""
+        with contextlib.suppress(EOFError):
+            async for piece in hide_key(cut_text(), key):
+                shown += piece
+        return shown
+
+    assert asyncio.run(join_shown()) == text.replace(key, SECRET_PLACEHOLDER)
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
