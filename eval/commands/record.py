@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import tempfile
@@ -12,11 +13,32 @@ import typer
 
 from eval.commands.serve_model import ContextTokens, Threads, run_command
 from kg.base.console import print_text, print_warning, run_script
-from kg.base.errors import MissingFileError, RecordError, WriteError
+from kg.base.errors import (
+    GateFailedError,
+    MissingFileError,
+    ModelCallError,
+    RecordError,
+    StrictModelError,
+    TooManyErrorsError,
+    WeightsError,
+    WithheldError,
+    WriteError,
+)
 
 if TYPE_CHECKING:
     from eval.model.recorded_replies import Recording, RecordingHeader
 
+# A command up to a comment: quotations, escaped characters and others, then "#" at a word's begin.
+_BEFORE_COMMENT = re.compile(r"""((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"])*?)(?:^|(?<=\s))#.*""")
+# A command that ends with one of these has done its work, and found fault with the replies. (A call
+# that fails is a ModelAccessError while a recording is made.)
+_FAULT_ERRORS = (
+    GateFailedError,
+    ModelCallError,
+    StrictModelError,
+    TooManyErrorsError,
+    WithheldError,
+)
 _README = "README.md"
 _README_TITLE = "# Recorded replies of real models"
 
@@ -81,6 +103,9 @@ def main(
         if (recording.header.model, recording.header.weights_sha256, recording.header.server)
         == (settings.model, digest, server)
     ]
+    resumption = (
+        f"replies so far are in {cache_file}; once the error is mended, the same command resumes"
+    )
     start_recording(cache_file, earlier, f"{digest} {server}")
     with serve_model(settings) as running, tempfile.TemporaryDirectory() as folder:
         variables = {
@@ -88,20 +113,27 @@ def main(
             RECORD_URL_VARIABLE: running.address,
             RECORD_FILE_VARIABLE: str(cache_file.resolve()),
         }
+        asked = []
         for command in commands:
             print_text(f"epoche {command}")
             words = fill_command(command, model, Path(folder))
-            code = run_command([sys.executable, "-m", "epoche", *words], variables)
-            if code:
-                print_text(f"replies so far are in {cache_file}; the same command resumes")
+            try:
+                code = run_command([sys.executable, "-m", "epoche", *words], variables, running)
+            except WeightsError:
+                print_text(resumption)
+                raise
+            if code and code not in {error.exit_code for error in _FAULT_ERRORS}:
+                print_text(f"`epoche {command}` ended with exit code {code}")
+                print_text(resumption)
                 raise SystemExit(code)
+            asked.append(f"{command}  # exit code {code}" if code else command)
     header = pack_recording(
         cache_file,
         packed,
         model=settings.model,
         weights_sha256=digest,
         server=server,
-        plan=commands,
+        plan=asked,
     )
     write_readme(out)
     for suffix in ("", "-wal", "-shm"):
@@ -111,7 +143,7 @@ def main(
 
 
 def read_plan(path: Path) -> list[str]:
-    """Returns the commands of a plan; blank lines and those that begin with ``#`` are left out.
+    """Returns the commands of a plan; blank lines and those with only a comment are left out.
 
     Raises:
         MissingFileError: the file cannot be read.
@@ -123,14 +155,14 @@ def read_plan(path: Path) -> list[str]:
         raise MissingFileError(f"the plan cannot be read: {error}", where=str(path)) from error
     for number, line in enumerate(lines, start=1):
         try:
-            shlex.split(line, comments=True)
+            _split_command(line)
         except ValueError as error:
             raise RecordError(
                 f"the command cannot be read: {error}",
                 where=f"{path}:{number}",
                 hint="Close every quotation mark.",
             ) from error
-    commands = [line for line in lines if line and not line.startswith("#")]
+    commands = [line for line in lines if _split_command(line)]
     if not commands:
         raise RecordError(
             "the plan has no commands",
@@ -143,8 +175,17 @@ def read_plan(path: Path) -> list[str]:
 
 def fill_command(command: str, model: str, folder: Path) -> list[str]:
     """Returns the words of a plan's command, with its placeholders filled."""
-    words = shlex.split(command)
+    words = _split_command(command)
     return [word.replace("{model}", model).replace("{out}", str(folder)) for word in words]
+
+
+def _split_command(line: str) -> list[str]:
+    """Returns the words of a line as a shell does, without a comment.
+
+    (``shlex`` itself takes every ``#`` as the begin of a comment, also inside a word.)
+    """
+    comment = _BEFORE_COMMENT.fullmatch(line)
+    return shlex.split(comment[1] if comment else line)
 
 
 def write_readme(folder: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg.base.console import print_text, run_script
 from kg.base.errors import MissingFileError
+
+if TYPE_CHECKING:
+    from eval.model.local_server import RunningServer
 
 Threads = Annotated[
     int | None,
@@ -21,8 +25,10 @@ ContextTokens = Annotated[
     int, typer.Option("--context", min=256, help="Maximum tokens of a prompt with its reply.")
 ]
 
-_KILL_S = 10.0
+_END_S = 10.0
 """Seconds that the command may take to end after it was told to."""
+_CHECK_S = 1.0
+"""Seconds between two looks at whether the server still runs."""
 
 
 def main(
@@ -85,7 +91,7 @@ def main(
             )
             if command:
                 variables = {"EPOCHE_MODEL": model, "LLAMACPP_BASE_URL": server.address}
-                code = run_command(command, variables)
+                code = run_command(command, variables, server)
             else:
                 print_text(f"export EPOCHE_MODEL={model} LLAMACPP_BASE_URL={server.address}")
                 print_text("Ctrl-C stops it.")
@@ -96,14 +102,20 @@ def main(
     raise SystemExit(code)
 
 
-def run_command(command: list[str], variables: dict[str, str]) -> int:
+def run_command(command: list[str], variables: dict[str, str], server: RunningServer) -> int:
     """Runs a command with further environment variables to its end, or until this process ends.
+
+    Args:
+        command: the command.
+        variables: the variables.
+        server: the server that it asks.
 
     Returns:
         Its exit code, and 128 + n if signal n ended it.
 
     Raises:
         MissingFileError: it cannot be run.
+        WeightsError: the server ended meanwhile.
     """
     try:
         process = subprocess.Popen(command, env={**os.environ, **variables})  # noqa: S603
@@ -112,15 +124,40 @@ def run_command(command: list[str], variables: dict[str, str]) -> int:
             f"the command cannot be run: {error.strerror}", where=command[0]
         ) from error
     try:
-        code = process.wait()
-    except BaseException:  # Ctrl-C, which the command got too, or SIGTERM, which it did not
-        process.terminate()
-        try:
-            process.wait(_KILL_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        while (code := _wait_for_command(process, _CHECK_S)) is None:
+            server.require_running()
+    except BaseException as error:
+        _end_command(process, was_told=isinstance(error, KeyboardInterrupt))
         raise
+    if code:
+        server.require_running()  # else the reason that the command gives is not the true one
     return code if code >= 0 else 128 - code
+
+
+def _end_command(process: subprocess.Popen[bytes], *, was_told: bool) -> None:
+    """Ends a command, which may finish its work.
+
+    Args:
+        process: the command.
+        was_told: whether it got the same Ctrl-C: a second signal would break off what it does to
+            end in order.
+    """
+    steps = [process.terminate, process.kill]
+    if not was_told:
+        steps.pop(0)()
+    for step in steps:
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):  # in a hurry: the next step
+            if _wait_for_command(process, _END_S) is not None:
+                return
+        step()
+
+
+def _wait_for_command(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Returns the exit code of a command, or None if it still runs after this time."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def main(
     ] = False,
 ) -> None:
     """Passes text on clause by clause, and marks what the graph does not license."""
-    from kg.base.errors import WithheldError
+    from kg.base.errors import EpocheError, WithheldError
     from kg.base.files import check_output, to_json_bytes, write_text_atomic
 
     if report is not None:
@@ -87,13 +87,22 @@ def main(
         else:
             print_text(event.text, end="")
 
-    if ask is None:
-        for event in guard.iter_events(_read_chunks(files or ())):
-            show_event(event)
-    else:
-        _guard_reply(guard, ask, model, max_tokens, show_event)
-    if report is not None:
-        write_text_atomic(report, to_json_bytes(tally.build_report(), indent=2).decode() + "\n")
+    def write_report(error: str = "") -> None:
+        if report is not None:
+            raw = to_json_bytes(tally.build_report(error), indent=2)
+            write_text_atomic(report, raw.decode() + "\n")
+
+    try:
+        if ask is None:
+            for event in guard.iter_events(_read_chunks(files or ())):
+                show_event(event)
+        else:
+            _guard_reply(guard, ask, model, max_tokens, show_event)
+    except EpocheError as error:
+        if tally.clauses:  # else nothing was guarded
+            write_report(error.format_line())
+        raise
+    write_report()
     if fail and tally.withheld:
         raise WithheldError(
             f"{tally.withheld} of {tally.clauses} clauses were withheld",

@@ -27,6 +27,8 @@ class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
     shapes_sha256: str
     listed: tuple[Event, ...]
     """The first withheld clauses, at most ``MAX_LISTED_CLAUSES``."""
+    error: str = ""
+    """Why the text broke off; empty if it is whole."""
 
 
 class Tally:
@@ -50,8 +52,12 @@ class Tally:
             if len(self._listed) < MAX_LISTED_CLAUSES:
                 self._listed.append(event)
 
-    def build_report(self) -> GuardReport:
-        """Builds the report of the counts so far."""
+    def build_report(self, error: str = "") -> GuardReport:
+        """Builds the report of the counts so far.
+
+        Args:
+            error: why the text broke off.
+        """
         knowledge = self._guard.knowledge
         return GuardReport(
             clauses=self.clauses,
@@ -62,4 +68,5 @@ class Tally:
             graph_sha256=knowledge.graph.sha256,
             shapes_sha256=knowledge.shapes.sha256,
             listed=tuple(self._listed),
+            error=error,
         )

@@ -65,7 +65,8 @@ class Segment(NamedTuple):
     start: int
     """Offset of the segment in the stream, in characters."""
     forced: bool = False
-    """Whether this segment or the one before it was cut because it was too long."""
+    """Whether this segment or the one before it was cut because it was too long, or the text breaks
+    off in it."""
 
 
 class Segmenter:

@@ -30,18 +30,30 @@ class Guard:
         return GuardedStream(self._licenser)
 
     def iter_events(self, chunks: Iterable[str]) -> Iterator[Event]:
-        """Yields the event of each clause as soon as it is decided."""
+        """Yields the event of each clause as soon as it is decided.
+
+        An error of ``chunks`` is raised after the events of the text before it.
+        """
         stream = self.open()
-        for chunk in chunks:
-            yield from stream.feed(chunk)
+        try:
+            for chunk in chunks:
+                yield from stream.feed(chunk)
+        except Exception:
+            yield from stream.close(is_cut_off=True)
+            raise
         yield from stream.close()
 
     async def iter_events_async(self, chunks: AsyncIterable[str]) -> AsyncIterator[Event]:
         """Yields events as ``iter_events`` does, for an asynchronous stream of chunks."""
         stream = self.open()
-        async for chunk in chunks:
-            for event in stream.feed(chunk):
+        try:
+            async for chunk in chunks:
+                for event in stream.feed(chunk):
+                    yield event
+        except Exception:
+            for event in stream.close(is_cut_off=True):
                 yield event
+            raise
         for event in stream.close():
             yield event
 
@@ -68,9 +80,16 @@ class GuardedStream:
         for segment in self._segmenter.feed(chunk):
             yield from self._judge_segment(segment)
 
-    def close(self) -> Iterator[Event]:
-        """Ends the stream and yields the remaining events."""
-        for segment in self._segmenter.close():
+    def close(self, *, is_cut_off: bool = False) -> Iterator[Event]:
+        """Ends the stream and yields the remaining events.
+
+        Args:
+            is_cut_off: whether the text breaks off, so that its last sentence is only a part.
+        """
+        segments = list(self._segmenter.close())
+        if is_cut_off and segments:
+            segments[-1] = segments[-1]._replace(forced=True)
+        for segment in segments:
             yield from self._judge_segment(segment)
 
     def _judge_segment(self, segment: Segment) -> Iterator[Event]:

@@ -25,6 +25,7 @@ from eval.model.environment import read_variables
 from eval.model.options import ClientOptions
 from eval.model.prices import Price, find_price
 from eval.model.providers import RECORDED, find_endpoint
+from eval.model.redaction import hide_key
 from eval.model.replies.reply_form import ReadResult, ReplyForm, get_form
 from eval.model.replies.schema_form import SchemaForm
 from eval.model.server.caller import (
@@ -37,7 +38,7 @@ from eval.model.server.caller import (
 from eval.model.server.capabilities import Capabilities
 from eval.model.server.request_body import build_request_body, build_request_head
 from eval.model.usage import Usage
-from eval.model.wire import ReceivedReply, read_usage
+from eval.model.wire import ReceivedReply, read_chunk
 from kg.base.errors import ModelCallError
 
 __all__ = ["ClientOptions", "Completion", "Message", "ModelClient", "Reply", "SchemaForm"]
@@ -223,7 +224,7 @@ class ModelClient:
         """
         return await self._ask_with_repair(messages, form, sample, repair=repair, streamed=streamed)
 
-    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
+    def stream(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         """Yields the reply piece by piece, as the model writes it; never cached.
 
         A recorded model yields its recorded reply word by word.
@@ -233,6 +234,9 @@ class ModelClient:
             ModelCallError: the call failed, the model refused, or the stream was cut off, also by
                 ``max_tokens``, or got too long. What came before has been yielded.
         """
+        return hide_key(self._stream_pieces(messages), self._caller.endpoint.key)
+
+    async def _stream_pieces(self, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
         if self._caller.endpoint.provider == RECORDED:
             completion = await self._request_completion(messages, None, 0)
             for word in re.findall(r"\s*\S+|\s+$", completion.text):
@@ -246,23 +250,19 @@ class ModelClient:
         chunks = self._caller.stream_chunks(body, log=log, max_tokens=self._max_tokens)
         try:
             async with aclosing(chunks):
-                async for chunk_object in chunks:
-                    chunk: Any = chunk_object
-                    if chunk.usage is not None:
-                        counts = read_usage(msgspec.json.encode(chunk.usage.model_dump()))
-                        usage = self._price_usage(*counts)
-                    for choice in (chunk.choices or ())[:1]:
-                        text = choice.delta.content or "" if choice.delta else ""
-                        is_refused = is_refused or bool(choice.delta and choice.delta.refusal)
-                        finish_reason = finish_reason or choice.finish_reason
-                        n_chars += len(text)
-                        if n_chars > _MAX_STREAM_CHARS:
-                            raise ModelCallError(
-                                f"the streamed reply is longer than {_MAX_STREAM_CHARS} characters",
-                                where=self.model,
-                            )
-                        if text:
-                            yield text
+                async for chunk in chunks:
+                    parts = read_chunk(chunk)
+                    usage = self._price_usage(*parts.usage) if parts.usage else usage
+                    is_refused = is_refused or bool(parts.refusal)
+                    finish_reason = finish_reason or parts.finish_reason
+                    n_chars += len(parts.text)
+                    if n_chars > _MAX_STREAM_CHARS:
+                        raise ModelCallError(
+                            f"the streamed reply is longer than {_MAX_STREAM_CHARS} characters",
+                            where=self.model,
+                        )
+                    if parts.text:
+                        yield parts.text
             if finish_reason is None:
                 raise ModelCallError("the streamed reply was cut off", where=self.model)
             self._require_whole_stream(finish_reason, is_refused)

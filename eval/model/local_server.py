@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import NoReturn
 
 from eval.model.providers import MAX_MODEL_NAME_LENGTH
 from kg.base.errors import MissingExtraError, MissingFileError, WeightsError, WriteError
@@ -163,14 +162,23 @@ class RunningServer:
         self.address = address
         self._settings, self._process, self._log = settings, process, log
 
-    def wait_for_end(self) -> NoReturn:
+    def wait_for_end(self) -> None:
         """Waits until the server ends, which it does only if something is wrong.
 
         Raises:
             WeightsError: it ended.
         """
         self._process.join()
-        raise _make_server_error("the server ended", self._settings, self._log)
+        self.require_running()
+
+    def require_running(self) -> None:
+        """Checks that the server runs.
+
+        Raises:
+            WeightsError: it ended.
+        """
+        if not self._process.is_alive():
+            raise _make_server_error("the server ended", self._settings, self._log)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
         prices: JSON file of prices, which take precedence over the shipped ones.
         backoff_s: seconds before the first retry; doubled for each further retry, with jitter.
         max_wait_s: maximum wait between two attempts, even if the server asks for more.
-        deadline_s: no retry starts later than this many seconds after the first attempt.
+        deadline_s: a call is not tried again this many seconds after its first attempt was sent.
         jitter_seed: makes the waits reproducible, for tests; None for random waits.
     """
 

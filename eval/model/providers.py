@@ -132,7 +132,9 @@ def find_endpoint(name: str | None, variables: Variables, address: str | None = 
             hint="Was something else copied into --model or EPOCHE_MODEL?",
         )
     if provider == RECORDED:
-        server_url = variables.get_exported(RECORD_URL_VARIABLE) or ""
+        # That server has only the model being recorded; any other is replayed meanwhile.
+        is_being_recorded = variables.get_exported("EPOCHE_MODEL") == name
+        server_url = (is_being_recorded and variables.get_exported(RECORD_URL_VARIABLE)) or ""
         return Endpoint(name, provider, model, RECORDED_ADDRESS, server_url=server_url)
     server = PROVIDERS[provider]
     key = variables.get(server.key_variable) or ""

@@ -4,8 +4,9 @@ A recording is a reply cache, packed: a compressed file of JSON lines, in which 
 key that the cache gives it. The model ``recorded/NAME`` answers from the recordings of ``NAME``. A
 request that was not recorded is an error, so that nothing is ever answered by another model.
 
-While a recording is made (``epoche record``), the same name reaches the server that
-``EPOCHE_RECORD_URL`` names, and the replies go to the cache file that ``EPOCHE_RECORD_FILE`` names.
+While a recording is made (``epoche record``), the recorded model that ``EPOCHE_MODEL`` names is the
+server at ``EPOCHE_RECORD_URL``, and its replies go to the cache file ``EPOCHE_RECORD_FILE``. Others
+are replayed.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class RecordingHeader(msgspec.Struct, frozen=True, kw_only=True):
         model: name of the model, as in ``recorded/NAME``.
         weights_sha256: hash of the GGUF file.
         server: library and version that served it.
-        plan: the commands that were run, one per line, as in the plan file.
+        plan: the commands that were run, as in the plan file; a comment has an exit code other
+            than 0.
         sampling: the parameters of the requests other than their texts and seeds, as JSON.
         refused: features that the server refused.
         key_version: version of the keys.

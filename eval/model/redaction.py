@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 SECRET_PLACEHOLDER = "[hidden]"  # noqa: S105 - a placeholder, not a password
@@ -70,6 +71,36 @@ def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str
             lambda match: (match.group(1) if match.re.groups else "") + SECRET_PLACEHOLDER, text
         )
     return text
+
+
+async def hide_key(pieces: AsyncGenerator[str, None], key: str) -> AsyncGenerator[str, None]:
+    """Yields a text that arrives in pieces without a key, also if several pieces spell it.
+
+    The end of a piece that may be the beginning of the key is held back until more is known.
+
+    Args:
+        pieces: the text; if it breaks off with an error, what was held back is yielded before it.
+        key: the key; one that is empty or as short as an ordinary word is not hidden.
+    """
+    held_back = ""
+    try:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                text = held_back + piece
+                if len(key) >= _MIN_SECRET_LENGTH:
+                    text = text.replace(key, SECRET_PLACEHOLDER)
+                    lengths = range(min(len(key) - 1, len(text)), 0, -1)
+                    n_held = next((n for n in lengths if text.endswith(key[:n])), 0)
+                    held_back = text[len(text) - n_held :]
+                    text = text.removesuffix(held_back)
+                if text:
+                    yield text
+    except Exception:
+        if held_back:
+            yield held_back
+        raise
+    if held_back:
+        yield held_back
 
 
 def hide_secret_values(value: Any) -> Any:

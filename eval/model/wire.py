@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -139,6 +139,27 @@ def read_body(body: bytes, latency_s: float) -> ReceivedReply:
     )
 
 
+class ChunkParts(NamedTuple):
+    """The relevant parts of one chunk of a streamed reply; usage is None where it has none."""
+
+    text: str = ""
+    refusal: str = ""
+    finish_reason: str | None = None
+    usage: tuple[int | None, int | None, float | None] | None = None
+
+
+def read_chunk(chunk: Any) -> ChunkParts:
+    """Returns the parts of a chunk, as parsed by the client library."""
+    usage = chunk.usage and read_usage(msgspec.json.encode(chunk.usage.model_dump()))
+    if not chunk.choices:
+        return ChunkParts(usage=usage)
+    choice = chunk.choices[0]  # only one is requested
+    if choice.delta is None:
+        return ChunkParts(finish_reason=choice.finish_reason, usage=usage)
+    refusal = _join_text(getattr(choice.delta, "refusal", None))
+    return ChunkParts(_join_text(choice.delta.content), refusal, choice.finish_reason, usage)
+
+
 def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -> ReceivedReply:
     """Joins the chunks of a streamed chat completion.
 
@@ -158,14 +179,12 @@ def read_chunks(chunks: Sequence[Any], latency_s: float, ttft_s: float | None) -
     served: str | None = None
     for chunk in chunks:
         served = served or (chunk.model if isinstance(chunk.model, str) else None)
-        if chunk.usage is not None:
-            usage = read_usage(msgspec.json.encode(chunk.usage.model_dump()))
-        # Only one choice is requested; some chunks have none.
+        parts = read_chunk(chunk)
+        texts.append(parts.text)
+        refusals.append(parts.refusal)
+        finish_reason = parts.finish_reason or finish_reason
+        usage = parts.usage or usage
         for choice in (chunk.choices or ())[:1]:
-            finish_reason = choice.finish_reason or finish_reason
-            if choice.delta is not None:
-                texts.append(choice.delta.content or "")
-                refusals.append(getattr(choice.delta, "refusal", None) or "")
             if choice.logprobs is not None:
                 tokens += choice.logprobs.model_dump().get("content") or ()
     if finish_reason is None:
@@ -213,11 +232,12 @@ def _compute_ttft(raw: msgspec.Raw, latency_s: float) -> float | None:
     return round(latency_s - generation_s, 6) if 0 <= generation_s <= latency_s else None
 
 
-def _join_text(content: str | list[Any] | None) -> str:
+def _join_text(content: object) -> str:
     """Returns the text of a message; some servers send it in parts."""
     if isinstance(content, str):
         return content
-    parts = [part.get("text") for part in content or () if isinstance(part, dict)]
+    items = content if isinstance(content, list) else ()
+    parts = [part.get("text") for part in items if isinstance(part, dict)]
     return "".join(part for part in parts if isinstance(part, str))
 
 

@@ -40,6 +40,7 @@ def start_serving(*arguments: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
@@ -111,18 +112,60 @@ def test_the_server_ends_when_the_command_is_stopped(gguf: Path, stop: signal.Si
         process.communicate()
 
 
+def kill_server(process: subprocess.Popen[str]) -> None:
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for child in map(int, children):
+        if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
+            os.kill(child, signal.SIGKILL)
+
+
 def test_a_server_that_dies_is_an_error(gguf: Path) -> None:
     process = start_serving(gguf, "--threads", 1)
     try:
         url = read_address(process)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        for child in map(int, children):
-            if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
-                os.kill(child, signal.SIGKILL)
+        kill_server(process)
         _, errors = process.communicate(timeout=30)
         assert process.returncode == 25
         assert "the server ended" in errors
         assert wait_until_closed(url)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("command", ["time.sleep(600)", "time.sleep(1); sys.exit(24)"])
+def test_a_server_that_dies_ends_its_command(gguf: Path, command: str) -> None:
+    code = f"import sys, time; print('started', flush=True); {command}"
+    process = start_serving(gguf, "--threads", 1, "--", sys.executable, "-c", code)
+    try:
+        read_address(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        kill_server(process)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 25
+        assert "the server ended" in errors
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_command_may_end_in_order_after_ctrl_c(gguf: Path) -> None:
+    code = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: print('broken off', flush=True))\n"
+        "print('started', flush=True)\n"
+        "try:\n    time.sleep(600)\n"
+        "except KeyboardInterrupt:\n    time.sleep(1)\n    print('in order', flush=True)\n"
+    )
+    process = start_serving(gguf, "--threads", 1, "--", sys.executable, "-c", code)
+    try:
+        read_address(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        output, _ = process.communicate(timeout=60)
+        assert (process.returncode, output) == (130, "in order\n")
     finally:
         process.kill()
         process.communicate()

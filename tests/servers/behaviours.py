@@ -372,11 +372,11 @@ def cut_off_reply(n_chars: int = 14, write_text: ReplyWriter = write_verdict) ->
     return edited_reply(edit_body, lambda request: write_text(request)[:n_chars])
 
 
-def ended_stream(finish_reason: str) -> Behaviour:
+def ended_stream(finish_reason: str, text: str = "It does") -> Behaviour:
     """A streamed reply that ends for this reason."""
 
     async def respond(request: ChatRequest) -> web.StreamResponse:
-        return await _stream_reply(request, "It does", finish_reason)
+        return await _stream_reply(request, text, finish_reason)
 
     return respond
 

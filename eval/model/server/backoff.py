@@ -49,6 +49,11 @@ class Attempts:
         self.retries = 0
         self.timeouts = 0
 
+    def note_sending(self) -> None:
+        """Starts the clock when the first attempt is sent, after all waits for its turn."""
+        if not self.retries:
+            self._start = time.monotonic()
+
     def compute_wait(self, failure: Failure, *, has_answered: bool) -> RetryWait | None:
         """Returns how long to wait after ``failure``, or None if there is no further attempt.
 

@@ -137,7 +137,8 @@ class Caller:
         while True:
             try:
                 # aclosing frees the concurrency slot at once when the reader stops early.
-                async with aclosing(self._connection.stream_chat(body, max_tokens)) as chunks:
+                stream = self._connection.stream_chat(body, max_tokens, attempts.note_sending)
+                async with aclosing(stream) as chunks:
                     async for chunk in chunks:
                         has_chunks = self._has_answered = True
                         yield chunk
@@ -158,7 +159,7 @@ class Caller:
         attempts = self._start_attempts()
         while True:
             try:
-                names = await self._connection.list_models()
+                names = await self._connection.list_models(attempts.note_sending)
             except _get_expected_errors() as error:
                 await self._wait_or_raise(attempts, classify_error(error), error, CallLog())
             else:
@@ -184,7 +185,9 @@ class Caller:
         attempts = self._start_attempts()
         while True:
             try:
-                received, reserved_tokens = await self._try_request(body, max_tokens, streamed)
+                received, reserved_tokens = await self._try_request(
+                    body, max_tokens, streamed, attempts
+                )
             except _get_expected_errors() as error:
                 failure = classify_error(error)
                 if failure.kind is FailureKind.filtered:
@@ -210,7 +213,7 @@ class Caller:
             return self._redact_api_key(received)
 
     async def _try_request(
-        self, body: bytes, max_tokens: int, streamed: bool
+        self, body: bytes, max_tokens: int, streamed: bool, attempts: Attempts
     ) -> tuple[ReceivedReply, int]:
         """Makes one attempt; returns the reply and the number of tokens reserved for it.
 
@@ -218,11 +221,13 @@ class Caller:
         """
         if streamed:
             chunks, seconds, first_text_s, reserved = await self._connection.request_streamed_chat(
-                body, max_tokens
+                body, max_tokens, attempts.note_sending
             )
             self._has_answered = True
             return read_chunks(chunks, seconds, first_text_s), reserved
-        raw, latency_s, reserved = await self._connection.request_chat(body, max_tokens)
+        raw, latency_s, reserved = await self._connection.request_chat(
+            body, max_tokens, attempts.note_sending
+        )
         self._has_answered = True
         return read_body(raw, latency_s), reserved
 

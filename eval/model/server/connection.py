@@ -14,7 +14,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ import msgspec
 from eval.model.options import ClientOptions
 from eval.model.providers import Endpoint
 from eval.model.server.limits import RateLimits
+from eval.model.wire import read_chunk
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -51,12 +52,15 @@ class Connection:
         self._options = options
         self._state: _LoopState | None = None
 
-    async def request_chat(self, body: bytes, max_tokens: int) -> tuple[bytes, float, int]:
+    async def request_chat(
+        self, body: bytes, max_tokens: int, note_sending: Callable[[], None]
+    ) -> tuple[bytes, float, int]:
         """Makes one attempt at a chat completion.
 
         Args:
             body: the request as JSON.
             max_tokens: maximum number of tokens of the reply, for the limit of tokens per minute.
+            note_sending: called when all waits are over.
 
         Returns:
             The reply's bytes; seconds from sending to the last byte, without waiting for limits
@@ -69,6 +73,7 @@ class Connection:
         async with state.slots:
             # After taking the slot, since a pause may have been requested while waiting for it.
             reserved = await state.limits.wait_for_turn(len(body), max_tokens)
+            note_sending()
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
                 response = await state.client.chat.completions.with_raw_response.create(
@@ -77,13 +82,14 @@ class Connection:
             return response.content, time.perf_counter() - start, reserved
 
     async def request_streamed_chat(
-        self, body: bytes, max_tokens: int
+        self, body: bytes, max_tokens: int, note_sending: Callable[[], None]
     ) -> tuple[list[Any], float, float | None, int]:
         """Makes one attempt at a streamed chat completion, and reads it to its end.
 
         Args:
             body: the request as JSON, with ``stream`` set.
             max_tokens: as for ``request_chat``.
+            note_sending: as for ``request_chat``.
 
         Returns:
             The chunks; seconds to the last chunk; seconds to the first chunk with text, or None;
@@ -94,21 +100,25 @@ class Connection:
         state = self._get_state()
         async with state.slots:
             reserved = await state.limits.wait_for_turn(len(body), max_tokens)
+            note_sending()
             start = time.perf_counter()
             async with asyncio.timeout(self._options.timeout_s):
                 stream = await self._open_stream(state, body)
                 async with stream:
                     async for chunk in stream:
                         chunks.append(chunk)
-                        if first_text_s is None and _has_text(chunk):
+                        if first_text_s is None and read_chunk(chunk).text:
                             first_text_s = time.perf_counter() - start
             return chunks, time.perf_counter() - start, first_text_s, reserved
 
-    async def stream_chat(self, body: bytes, max_tokens: int) -> AsyncGenerator[Any, None]:
+    async def stream_chat(
+        self, body: bytes, max_tokens: int, note_sending: Callable[[], None]
+    ) -> AsyncGenerator[Any, None]:
         """Makes one attempt at a streamed chat completion, and yields its chunks on arrival."""
         state = self._get_state()
         async with state.slots:
             await state.limits.wait_for_turn(len(body), max_tokens)
+            note_sending()
             async with asyncio.timeout(self._options.timeout_s):
                 stream = await self._open_stream(state, body)
             async with stream:
@@ -120,11 +130,13 @@ class Connection:
                         return
                     yield chunk
 
-    async def list_models(self) -> list[str]:
+    async def list_models(self, note_sending: Callable[[], None]) -> list[str]:
         """Returns the names of the models the server lists."""
         state = self._get_state()
-        async with state.slots, asyncio.timeout(self._options.timeout_s):
-            page = await state.client.models.list()
+        async with state.slots:
+            note_sending()
+            async with asyncio.timeout(self._options.timeout_s):
+                page = await state.client.models.list()
         # The OpenAI client does not validate what the server sent.
         return [model.id for model in page.data or () if isinstance(model.id, str)]
 
@@ -221,7 +233,3 @@ def _is_watched() -> bool:
         type(method) is FunctionType and method.__code__.co_filename.startswith(folder)
         for method in (AsyncCompletions.create, AsyncOpenAI.request)
     )
-
-
-def _has_text(chunk: Any) -> bool:
-    return any(choice.delta and choice.delta.content for choice in chunk.choices or ())

@@ -67,6 +67,14 @@ _QUOTA_EXCEEDED = re.compile(
     r"insufficient_quota|insufficient credits|billing|exceeded your current quota", re.I
 )
 _CONTENT_FILTERED = re.compile(r"content_filter|content management policy|flagged|moderation", re.I)
+_NAMES_QUESTION = re.compile(
+    r"prompt|input|content|response|request (?:was|is|has been) flagged", re.I
+)
+_ACCOUNT_BLOCKED = re.compile(
+    r"\b(?:account|organi[sz]ation)\b[^.]{0,80}?\b(?:flagged|suspended|deactivated|disabled"
+    r"|terminated|blocked|banned)\b",
+    re.I,
+)
 _REPLY_UNPARSED = re.compile(
     r"model produced output that does not match|failed to parse(?! grammar)", re.I
 )
@@ -123,8 +131,12 @@ def _classify_status(status: int, body: str, retry_after: str | None) -> Failure
     what = f"HTTP {status}: {_extract_message(body)}" if status else _extract_message(body)
     if 300 <= status < 400:
         return Failure(FailureKind.access, f"{what} (the server redirects; give the final address)")
+    if status in {400, 403} and (_ACCOUNT_BLOCKED.search(what) or _QUOTA_EXCEEDED.search(what)):
+        return Failure(FailureKind.access, what)
     if status in {400, 403, 422} and _CONTENT_FILTERED.search(body):
-        return Failure(FailureKind.filtered, what)
+        # A status of 403 may also say that the account or the address is flagged.
+        is_question = status != 403 or "content_filter" in body or _NAMES_QUESTION.search(what)
+        return Failure(FailureKind.filtered if is_question else FailureKind.access, what)
     if status == 500 and _REPLY_UNPARSED.search(body):
         return Failure(FailureKind.unreadable, what)
     if status in {400, 404, 422, 500, 501}:

@@ -34,6 +34,7 @@ class RateLimits:
         # Tokens used but not yet acquired from the limiter; negative if too many were acquired.
         self._token_debt = 0.0
         self._paused_until = 0.0
+        self._turn = asyncio.Lock()
 
     async def wait_for_turn(self, request_bytes: int, max_tokens: int) -> int:
         """Waits until one more request may start.
@@ -45,10 +46,18 @@ class RateLimits:
         Returns:
             The tokens reserved for the request, to be corrected with ``correct_reservation``.
         """
-        while (pause := self._paused_until - time.monotonic()) > 0:
-            await asyncio.sleep(pause)
-        if self._requests is not None:
-            await self._requests.acquire()
+        # One call at a time waits for the limits and the others behind it, so that after a pause
+        # no more calls start at once than the limits allow.
+        async with self._turn:
+            if self._requests is not None:
+                await self._requests.acquire()
+            reserved = await self._reserve_tokens(request_bytes, max_tokens)
+            # Last, since a pause may have been requested while waiting for the limits.
+            while (pause := self._paused_until - time.monotonic()) > 0:
+                await asyncio.sleep(pause)
+        return reserved
+
+    async def _reserve_tokens(self, request_bytes: int, max_tokens: int) -> int:
         if self._tokens is None:
             return 0
         reserved = request_bytes // _CHARS_PER_TOKEN + max_tokens

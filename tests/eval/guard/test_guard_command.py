@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers.behaviours import normal_reply
+from servers.behaviours import ended_stream, normal_reply
 from servers.scripted_server import ScriptedServer
 from typer.testing import CliRunner
 
@@ -106,6 +106,26 @@ def test_model_reply_is_guarded_while_streaming(scripted_server: ScriptedServer)
     request_body = scripted_server.requests[0].body
     assert request_body["stream"] is True
     assert request_body["messages"] == [{"role": "user", "content": "Where do rivers end?"}]
+
+
+def test_a_reply_that_is_cut_off_is_reported(
+    scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    text = TEXT.replace("Bye.", "The Danube flows into the Nor")
+    scripted_server.behave(ended_stream("length", text))
+    report_file = tmp_path / "report.json"
+    result = ask_model(
+        scripted_server,
+        *("--model", f"custom/{scripted_server.model}", "--json", "--report", str(report_file)),
+    )
+    assert result.returncode == 24
+    assert b"cut off after 512 tokens" in result.stderr
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert "".join(event["source"] for event in events) == text
+    assert [event["kind"] for event in events] == ["licensed", "contradicted", "unread"]
+    report = json.loads(report_file.read_text())
+    assert report["listed"] == events[1:]
+    assert "cut off after 512 tokens" in report["error"]
 
 
 def test_unusable_model_outputs_nothing(scripted_server: ScriptedServer) -> None:

@@ -229,6 +229,43 @@ def test_question_refused_by_a_filter_is_a_refusal(
     assert ask_structured(open_client())[0].problem == "refused"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Your chosen model requires moderation. Your input was flagged for violence.",
+        "Invalid prompt: it was flagged as potentially violating our usage policy.",
+        "This request has been flagged for possible abuse.",
+        "The content was rejected by moderation",
+    ],
+)
+@pytest.mark.parametrize("status", [400, 403])
+def test_a_flagged_question_is_a_refusal(
+    open_client: ClientFactory, scripted_server: ScriptedServer, message: str, status: int
+) -> None:
+    scripted_server.behave(behaviours.http_error(status, message))
+    assert ask_structured(open_client())[0].problem == "refused"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (403, "Your account has been flagged and suspended."),
+        (403, "Your account was suspended because several of your prompts were flagged."),
+        (403, "This IP address was flagged as suspicious."),
+        (400, "The organization was flagged and is disabled."),
+        (400, "Billing hard limit has been reached"),
+        (400, "Your credit balance is too low. Please go to Plans & Billing."),
+    ],
+)
+def test_an_account_that_cannot_be_used_stops_the_run(
+    open_client: ClientFactory, scripted_server: ScriptedServer, status: int, message: str
+) -> None:
+    scripted_server.behave(behaviours.http_error(status, message))
+    with pytest.raises(ModelAccessError, match=message[-20:-1]):
+        ask_structured(open_client())
+    assert len(scripted_server.requests) == 1
+
+
 TRANSIENT_FAULTS = [
     "429 without Retry-After",
     "429 with Retry-After in seconds",
@@ -447,6 +484,30 @@ def test_retry_after_delays_all_calls(
     assert times[1] - times[0] >= 0.39
 
 
+def test_a_call_that_waited_long_for_its_turn_is_retried(
+    open_client: ClientFactory, scripted_server: ScriptedServer
+) -> None:
+    """The time for retries begins with the first attempt, not in the queue before it."""
+    scripted_server.behave_with(
+        fail_first_attempts(1, behaviours.http_error(503), normal_reply(delay=0.15))
+    )
+
+    async def run_client() -> CallLog:
+        async with open_client(concurrency=1, deadline_s=0.2, max_retries=9) as client:
+            with record_calls() as log:
+                calls = [client.complete(build_question(str(n))) for n in range(4)]
+                names = [client.list_models()]
+                streams = [read_stream(client, str(n)) for n in range(2)]
+                await asyncio.gather(*calls, *names, *streams)
+        return log
+
+    async def read_stream(client: ModelClient, text: str) -> None:
+        async for _ in client.stream(build_question(text)):
+            pass
+
+    assert asyncio.run(run_client()).retries == 6
+
+
 def test_latency_excludes_waits_and_failures(
     open_client: ClientFactory, scripted_server: ScriptedServer
 ) -> None:
@@ -472,6 +533,25 @@ def test_a_stream_comes_in_pieces_with_its_usage(
     assert len(pieces) > 1
     assert "".join(pieces) == "a b c d"
     assert (log.calls, log.retries) == (1, 1)
+
+
+def test_a_stream_of_lists_of_parts_is_joined(
+    open_client: ClientFactory, scripted_server: ScriptedServer
+) -> None:
+    async def stream_parts(request: ChatRequest) -> Any:
+        contents = [[{"type": "thinking", "thinking": []}], [{"type": "text", "text": "It "}]]
+        choices = [{"delta": {"content": content}} for content in (*contents, "does")]
+        events = [{"choices": [choice]} for choice in (*choices, {"finish_reason": "stop"})]
+        body = b"".join(b"data: " + msgspec.json.encode(event) + b"\n\n" for event in events)
+        return await behaviours.reply_with_bytes(lambda _: body, "text/event-stream")(request)
+
+    scripted_server.behave(stream_parts)
+
+    async def run_client() -> str:
+        async with open_client() as client:
+            return "".join([piece async for piece in client.stream(build_question())])
+
+    assert asyncio.run(run_client()) == "It does"
 
 
 def test_stopped_stream_frees_its_concurrency_slot(
@@ -510,15 +590,18 @@ def test_interrupted_stream_is_an_error(
 
     scripted_server.behave(end_stream_early)
 
+    pieces: list[str] = []
+
     async def run_client() -> None:
         async with open_client() as client:
             async for piece in client.stream(build_question()):
-                assert piece == "It does"
+                pieces.append(piece)
 
     # The first stream ends without a finish reason, the second with a broken connection.
-    for _ in range(2):
+    for n_streams in (1, 2):
         with pytest.raises(ModelCallError):
             asyncio.run(run_client())
+        assert "".join(pieces) == "It does" * n_streams
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,38 @@ def test_token_limit_uses_the_token_counts_of_the_server() -> None:
     assert measure_start_times(options, 3, used=520)[-1] > 0.3
 
 
+@pytest.mark.parametrize(
+    ("options", "burst"),
+    [
+        (ClientOptions(requests_per_minute=600), 10),
+        (ClientOptions(tokens_per_minute=120_000), 100),
+    ],
+    ids=["requests", "tokens"],
+)
+def test_a_pause_also_stops_calls_that_already_wait(options: ClientOptions, burst: int) -> None:
+    async def run_calls() -> list[float]:
+        limits = RateLimits(options)
+        times: list[float] = []
+
+        async def start_call() -> None:
+            await limits.wait_for_turn(400, 100)
+            times.append(time.monotonic())
+
+        # The first calls start at once; the others wait for the limit of ten a second.
+        calls = [asyncio.create_task(start_call()) for _ in range(burst + 16)]
+        while len(times) < burst:
+            await asyncio.sleep(0)
+        limits.pause_requests(1.2)
+        resumed = time.monotonic() + 1.2
+        await asyncio.gather(*calls)
+        return [started - resumed for started in times]
+
+    times = asyncio.run(run_calls())
+    assert all(seconds >= -0.01 for seconds in times[burst:])
+    if burst == 10:  # no more start at once after the pause than at the beginning
+        assert sum(0 <= seconds < 0.05 for seconds in times) <= burst + 1
+
+
 def test_a_request_larger_than_the_limit_still_starts() -> None:
     assert len(measure_start_times(ClientOptions(tokens_per_minute=600), 1)) == 1
 

@@ -8,7 +8,18 @@ import pytest
 
 from eval.model.environment import MAX_FILE_BYTES, Variables, read_variables
 from eval.model.options import ClientOptions
-from eval.model.providers import PROVIDERS, find_endpoint
+from eval.model.providers import (
+    PROVIDERS,
+    RECORD_URL_VARIABLE,
+    RECORDED_ADDRESS,
+    find_endpoint,
+)
+from eval.model.recorded_replies import (
+    RECORD_FILE_VARIABLE,
+    RECORDINGS_VARIABLE,
+    RecordingCache,
+    open_cache,
+)
 from kg.base.errors import ModelAccessError, SettingError
 
 
@@ -30,6 +41,26 @@ def test_first_slash_separates_provider_and_model() -> None:
     endpoint = resolve_endpoint("openrouter/meta-llama/llama-3", OPENROUTER_API_KEY="sk-or-123456")
     assert (endpoint.provider, endpoint.model) == ("openrouter", "meta-llama/llama-3")
     assert endpoint.base_url == "https://openrouter.ai/api/v1"
+
+
+def test_only_the_model_being_recorded_is_asked_meanwhile(tmp_path: Path) -> None:
+    recording = {
+        "EPOCHE_MODEL": "recorded/big",
+        RECORD_URL_VARIABLE: "http://127.0.0.1:9/v1",
+        RECORD_FILE_VARIABLE: str(tmp_path / "cache.sqlite"),
+        RECORDINGS_VARIABLE: str(tmp_path),
+    }
+    variables = Variables(recording, {})
+    for name in (None, "recorded/big"):
+        endpoint = find_endpoint(name, variables)
+        assert endpoint.request_url == "http://127.0.0.1:9/v1"
+        cache = open_cache(None, endpoint, variables)
+        assert isinstance(cache, RecordingCache)
+        cache.close()
+    other = find_endpoint("recorded/judge", variables)
+    assert other.request_url == RECORDED_ADDRESS
+    with pytest.raises(ModelAccessError, match="no recording of the model 'judge'"):
+        open_cache(None, other, variables)
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,7 @@ def test_a_recording_resumes_and_is_made_again_with_the_same_bytes(
     code, output = record(gguf, plan, tmp_path / "recordings")
     assert code != 0
     assert "the same command resumes" in output
+    assert "`epoche eval --cards {out}/no-such-file --system raw` ended with exit code 3" in output
     assert not find_recordings(tmp_path / "recordings")
     plan = write_plan(tmp_path, ask)
     code, output = record(gguf, plan, tmp_path / "recordings")
@@ -306,6 +307,24 @@ def test_a_guarded_reply_is_recorded_and_replayed_word_by_word(
     assert "".join(event["source"] for event in events) == msgspec.json.decode(reply)["text"]
 
 
+def test_replies_that_a_command_finds_fault_with_are_recorded(
+    gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply that is cut off is so again whenever the recording is resumed."""
+    command = "guard --domain rivers --max-tokens 2 --ask 'Describe the Rhine.'"
+    code, output = record(gguf, write_plan(tmp_path, command), tmp_path / "recordings")
+    assert code == 0, output
+    assert "cut off after 2 tokens" in output
+    (path,) = find_recordings(tmp_path / "recordings")
+    assert load_recording(path).header.plan == (f"{command}  # exit code 24",)
+    assert f"epoche {command}  # exit code 24" in (tmp_path / "recordings/README.md").read_text()
+    monkeypatch.setenv(RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
+    (replayed,) = load_recording(path).header.plan
+    words = fill_command(replayed, "", tmp_path)
+    done = run_epoche(*words, "--model", f"{RECORDED}/{MODEL}")
+    assert "cut off after 2 tokens" in check_error_line(done, 24)
+
+
 def test_a_plan_that_asks_no_model_is_an_error(gguf: Path, tmp_path: Path) -> None:
     code, output = record(gguf, write_plan(tmp_path, CARDS), tmp_path / "recordings")
     assert code == 12
@@ -322,6 +341,11 @@ def test_a_plan_has_commands(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="No closing quotation") as error:
         read_plan(unclosed)
     assert str(error.value.where).endswith(":4")
+    commented = write_plan(tmp_path, f"{CARDS}  # it's the baseline", "  # nothing'")
+    (command,) = read_plan(commented)
+    assert fill_command(command, "m", tmp_path) == fill_command(CARDS, "m", tmp_path)
+    for command in ("guard --ask '#1 river?'", "eval --out a#b", 'guard --ask "a \\" # b"'):
+        assert fill_command(command, "m", tmp_path) == shlex.split(command), "no comment"
     words = fill_command("eval --model {model} --out '{out}/a b'", "recorded/m", tmp_path)
     assert words == ["eval", "--model", "recorded/m", "--out", f"{tmp_path}/a b"]
 

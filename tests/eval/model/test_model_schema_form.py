@@ -397,6 +397,22 @@ def test_usage_refusal_and_finish_reason_are_read_from_a_stream(
     assert reply.completion.ttft_s is None, "no token arrived"
 
 
+def test_a_stream_of_lists_of_parts_is_joined(
+    ask_schema: Callable[..., Any], scripted_server: ScriptedServer
+) -> None:
+    """So do models of Mistral that think, in parts of another type."""
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    scripted_server.behave(
+        stream_chunks(
+            make_chunk(delta={"content": [thought]}),
+            make_chunk(delta={"content": [{"type": "text", "text": '{"a"'}]}),
+            make_chunk(delta={"content": ": 1}"}, finish_reason="stop"),
+        )
+    )
+    reply, _, _ = ask_schema(streamed=True)
+    assert reply.value == {"a": 1}
+
+
 @pytest.mark.parametrize("provider", ["vllm", "custom"])
 def test_dotenv_address_gets_a_key_only_if_the_environment_allows_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any, provider: str

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from servers.behaviours import Behaviour, ChatRequest, edited_reply, error_body, normal_reply
 from servers.scripted_server import ScriptedServer
 
 from eval.model.calls import record_calls
 from eval.model.client import ModelClient
+from eval.model.redaction import SECRET_PLACEHOLDER, hide_key
 
 ROOT = Path(__file__).parents[3]
 
@@ -88,6 +93,46 @@ def test_key_repeated_outside_the_text_is_not_stored(
         key_form for key_form in list_key_forms(scripted_server.api_key) if key_form in outputs
     ] == []
     assert b"drawn from" in outputs, "the reply itself should be stored"
+
+
+def test_key_in_the_pieces_of_a_stream_is_hidden(
+    open_client: Callable[..., ModelClient], scripted_server: ScriptedServer
+) -> None:
+    scripted_server.behave(echo_key(200))  # a piece has at most eight letters
+
+    async def run_client() -> str:
+        async with open_client() as client:
+            pieces = [piece async for piece in client.stream([{"role": "user", "content": "q"}])]
+            assert len(pieces) > 3
+            return "".join(pieces)
+
+    text = asyncio.run(run_client())
+    assert text == '{"answer": "your key [hidden] (Bearer [hidden])"}'
+
+
+@given(
+    st.lists(st.sampled_from(["ab", "aba", "bc", "ababac", "abab", "ac", "x"]), max_size=30),
+    st.lists(st.integers(1, 7), min_size=1),
+)
+def test_a_key_is_hidden_in_any_pieces(parts: list[str], sizes: list[int]) -> None:
+    key, text = "ababac", "".join(parts)
+
+    async def cut_text() -> AsyncGenerator[str, None]:
+        start = 0
+        for size in itertools.cycle(sizes):
+            yield text[start : start + size]
+            start += size
+            if start >= len(text):
+                raise EOFError
+
+    async def join_shown() -> str:
+        shown = ""
+        with contextlib.suppress(EOFError):
+            async for piece in hide_key(cut_text(), key):
+                shown += piece
+        return shown
+
+    assert asyncio.run(join_shown()) == text.replace(key, SECRET_PLACEHOLDER)
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500])
