@@ -28,6 +28,7 @@ from cards.generation.context import (
     has_balanced_starts,
     has_confusable_names,
     has_settling_fact,
+    is_spare_fact,
 )
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import CYCLE, NEAR_MISS_PREFIX, list_supported_kinds
@@ -296,8 +297,7 @@ class NearMissMaker:
                 about = [
                     fact
                     for fact in self.lookup.list_facts_about(s)
-                    if fact.p not in partners.pool.telling.restating
-                    and self.lookup.is_readable(fact.o)
+                    if is_spare_fact(self.lookup, partners.pool, roles[0], fact)
                 ]
                 facts = list(dict.fromkeys([*core, *about[:3]]))
             if not facts:
@@ -333,8 +333,9 @@ class NearMissMaker:
             facts = prover.find_premises(x, self.p, wrong_object)
             if facts:
                 yield facts
+        kept_back = {self.p, *self.true_pairs.pool.telling.restating}
         subject_facts = tuple(
-            f for f in lookup.list_facts_about(s) if f.p != self.p and not f.denied
+            f for f in lookup.list_facts_about(s) if f.p not in kept_back and not f.denied
         )[:MAX_CORE_FACTS]
         type_facts = tuple(
             Fact(x, lookup.type_id, c)

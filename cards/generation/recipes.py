@@ -290,6 +290,7 @@ class Recipes(EntitySampler):
             fact
             for fact in self.lookup.list_facts_about(x)
             if (fact.p == self.pool.p) == with_values
+            and fact.p not in self.pool.telling.restating
             and self.lookup.is_usable(fact)
             and {fact.s, fact.o}.isdisjoint((anchor, e, u))
         ]
@@ -300,11 +301,12 @@ class Recipes(EntitySampler):
     def _find_other_links(self, anchor: int) -> dict[int, Fact]:
         """Finds the facts of other predicates by which entities are linked with the anchor."""
         lookup, is_subject = self.lookup, self.pool.varying == "subj"
+        kept_back = {self.pool.p, *self.pool.telling.restating}
         links: dict[int, Fact] = {}
         for q in lookup.fact_predicates if is_subject else ():
-            for fact in lookup.list_incoming_facts(anchor, q) if q != self.pool.p else ():
+            for fact in lookup.list_incoming_facts(anchor, q) if q not in kept_back else ():
                 links.setdefault(fact.s, fact)
         for fact in () if is_subject else lookup.list_facts_about(anchor):
-            if fact.p != self.pool.p and not fact.denied:
+            if fact.p not in kept_back and not fact.denied:
                 links.setdefault(fact.o, fact)
         return links
