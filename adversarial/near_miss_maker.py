@@ -32,6 +32,7 @@ from cards.generation.context import (
 )
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import CYCLE, NEAR_MISS_PREFIX, list_supported_kinds
+from cards.generation.literals import read_alike
 from cards.generation.pools import Pool, VaryingSide
 from cards.generation.prover import Prover
 from cards.generation.rng import rng_for
@@ -173,7 +174,10 @@ class NearMissMaker:
             return False
         pred = texts[self.p]
         text = render(texts[term], pred).casefold()
-        return any(render(texts[other], pred).casefold() == text for other in others)
+        return any(
+            render(texts[other], pred).casefold() == text or read_alike(texts[other], texts[term])
+            for other in others
+        )
 
     def _is_like_a_subject(self, x: int) -> bool:
         """Returns whether ``x`` is a subject of the predicate or like one.
