@@ -388,6 +388,8 @@ class NearMissMaker:
         cards = write_triplet_cards(self.lookup, self.prover, triplet, self.seed, self.rng)
         texts = self.lookup.terms.texts
         proposed = (texts[candidate.subject], texts[candidate.wrong_object])
+        # The kind keeps true claims out of the headline, too, when other cards are joined to them.
+        cards = [msgspec.structs.replace(c, kind=NEAR_MISS_PREFIX + strategy) for c in cards]
         near_misses = []
         for card in cards:
             if card.label == "E":
@@ -399,10 +401,6 @@ class NearMissMaker:
                 "hardness": score,
                 "hardness_parts": parts,
             }
-            near_misses.append(
-                msgspec.structs.replace(
-                    card, kind=NEAR_MISS_PREFIX + strategy, meta={**card.meta, **meta}
-                )
-            )
+            near_misses.append(msgspec.structs.replace(card, meta={**card.meta, **meta}))
         self.rng.shuffle(near_misses)
         return [*near_misses, *(card for card in cards if card.label == "E")]
