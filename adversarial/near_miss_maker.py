@@ -28,9 +28,11 @@ from cards.generation.context import (
     has_balanced_starts,
     has_confusable_names,
     has_settling_fact,
+    is_spare_fact,
 )
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import CYCLE, NEAR_MISS_PREFIX, list_supported_kinds
+from cards.generation.literals import read_alike
 from cards.generation.pools import Pool, VaryingSide
 from cards.generation.prover import Prover
 from cards.generation.rng import rng_for
@@ -172,7 +174,10 @@ class NearMissMaker:
             return False
         pred = texts[self.p]
         text = render(texts[term], pred).casefold()
-        return any(render(texts[other], pred).casefold() == text for other in others)
+        return any(
+            render(texts[other], pred).casefold() == text or read_alike(texts[other], texts[term])
+            for other in others
+        )
 
     def _is_like_a_subject(self, x: int) -> bool:
         """Returns whether ``x`` is a subject of the predicate or like one.
@@ -296,8 +301,7 @@ class NearMissMaker:
                 about = [
                     fact
                     for fact in self.lookup.list_facts_about(s)
-                    if fact.p not in partners.pool.telling.restating
-                    and self.lookup.is_readable(fact.o)
+                    if is_spare_fact(self.lookup, partners.pool, roles[0], fact)
                 ]
                 facts = list(dict.fromkeys([*core, *about[:3]]))
             if not facts:
@@ -333,8 +337,9 @@ class NearMissMaker:
             facts = prover.find_premises(x, self.p, wrong_object)
             if facts:
                 yield facts
+        kept_back = {self.p, *self.true_pairs.pool.telling.restating}
         subject_facts = tuple(
-            f for f in lookup.list_facts_about(s) if f.p != self.p and not f.denied
+            f for f in lookup.list_facts_about(s) if f.p not in kept_back and not f.denied
         )[:MAX_CORE_FACTS]
         type_facts = tuple(
             Fact(x, lookup.type_id, c)
@@ -383,6 +388,8 @@ class NearMissMaker:
         cards = write_triplet_cards(self.lookup, self.prover, triplet, self.seed, self.rng)
         texts = self.lookup.terms.texts
         proposed = (texts[candidate.subject], texts[candidate.wrong_object])
+        # The kind keeps true claims out of the headline, too, when other cards are joined to them.
+        cards = [msgspec.structs.replace(c, kind=NEAR_MISS_PREFIX + strategy) for c in cards]
         near_misses = []
         for card in cards:
             if card.label == "E":
@@ -394,10 +401,6 @@ class NearMissMaker:
                 "hardness": score,
                 "hardness_parts": parts,
             }
-            near_misses.append(
-                msgspec.structs.replace(
-                    card, kind=NEAR_MISS_PREFIX + strategy, meta={**card.meta, **meta}
-                )
-            )
+            near_misses.append(msgspec.structs.replace(card, meta={**card.meta, **meta}))
         self.rng.shuffle(near_misses)
         return [*near_misses, *(card for card in cards if card.label == "E")]

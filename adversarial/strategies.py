@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from operator import itemgetter
 from random import Random
 from typing import NamedTuple
 
@@ -180,10 +181,11 @@ def propose_numeric(true_pairs: TruePairs, s: int, o: int) -> Iterator[Candidate
     if value is None:
         return
     pairs = true_pairs.numeric_objects
-    # -1 is less than any term id, so the search finds the first pair with the value.
-    i = bisect.bisect_left(pairs, (value, -1))
-    for j in (i - 1, i + 1, i - 2, i + 2, i):
-        if 0 <= j < len(pairs) and pairs[j][1] != o:
+    # The pairs with this value, in several spellings: 20.5 and 20.50.
+    start = bisect.bisect_left(pairs, value, key=itemgetter(0))
+    end = bisect.bisect_right(pairs, value, key=itemgetter(0))
+    for j in (start - 1, end, start - 2, end + 1):
+        if 0 <= j < len(pairs):
             yield Candidate(s, pairs[j][1], o)
 
 

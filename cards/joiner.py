@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cards.card import Card, iter_cards
+from cards.generation.kinds import NEAR_MISS_PREFIX
 from kg.base.errors import DuplicateIdError, QuotaError
 from kg.base.packed_strings import StringNumbers
 from kg.base.plain_text import format_count
@@ -21,14 +22,18 @@ def join_cards(files: Sequence[Path]) -> list[Card]:
 
 
 def sample_triplets(cards: Sequence[Card], number: int) -> list[Card]:
-    """Samples triplets, in the order of the cards; cards that belong to none are left out.
+    """Samples triplets, in the order of the cards; other cards and near-misses are left out.
 
     They are chosen by the hash of their name, so that the same cards give the same sample.
 
     Raises:
         QuotaError: there are fewer triplets.
     """
-    sizes = Counter(card.triplet for card in cards if card.triplet)
+    sizes = Counter(
+        card.triplet
+        for card in cards
+        if card.triplet and not card.kind.startswith(NEAR_MISS_PREFIX)
+    )
     names = [name for name, size in sizes.items() if size == len(LABELS)]
     if len(names) < number:
         raise QuotaError(

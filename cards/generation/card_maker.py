@@ -205,10 +205,12 @@ def _propose_pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | N
         other_role = Role("U", x, ()) if x is not None else None
     else:
         x = recipes.sample_other_anchor_holder(e_term, anchor)
-        facts = (
-            recipes.find_proof_facts(x, recipes.pool.get_anchors(x)[0]) if x is not None else None
-        )
-        other_role = Role("C", x, facts) if x is not None and facts else None
+        if x is None or recipes.is_nearly_true(x, anchor):
+            return None
+        facts = recipes.find_proof_facts(x, recipes.pool.get_anchors(x)[0])
+        other_role = Role("C", x, facts) if facts else None
     if other_role is None or other_role.x == e_term:
+        return None
+    if recipes.reads_like_true(other_role.x, anchor):
         return None
     return Proposal(anchor, [Role("E", e_term, proof_facts), other_role])

@@ -118,6 +118,26 @@ def build_context(
     )
 
 
+def is_spare_fact(lookup: GraphLookup, pool: Pool, role: Role, fact: Fact) -> bool:
+    """Returns whether a card can state a fact about a role's term that its label does not need.
+
+    Not if it restates what is asked, settles it on a U card, is another value although the role
+    forbids that, or links the term to one without a readable name.
+    """
+    x = role.x
+    return (
+        fact.p not in pool.telling.restating
+        and not (role.label == "U" and fact.s == x and fact.p in pool.telling.settling)
+        and lookup.is_readable(fact.o if fact.s == x else fact.s)
+        and not (
+            role.forbids_other_value
+            and fact.p == pool.p
+            and not fact.denied
+            and (fact.s == x) == (pool.varying == "subj")
+        )
+    )
+
+
 def has_settling_fact(pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]) -> bool:
     """Returns whether a fact settles, for a sensible reader, the question of a U card."""
     subjects = {pool.make_triple(role.x, anchor)[0] for role in roles if role.label == "U"}
@@ -209,27 +229,18 @@ def _list_spare_facts(
 ) -> list[tuple[TermRole, Fact]]:
     """Lists the facts about a role's term, with its position in each, in random order.
 
-    Facts that mention an excluded term or one without a readable name, that restate what is asked,
-    facts that settle it on a U card, and other values if the role forbids them, are left out.
+    Facts that mention an excluded term are left out, and those that are not spare (see
+    ``is_spare_fact``).
     """
     x = role.x
     if lookup.terms.is_literal(x):
         return []
     facts = [*lookup.list_facts_about(x), *lookup.list_incoming_facts(x, pool.p)]
-    varies_subject = pool.varying == "subj"
     suitable_facts = [
         fact
         for fact in facts
         if (fact.o if fact.s == x else fact.s) not in excluded
-        and fact.p not in pool.telling.restating
-        and not (role.label == "U" and fact.s == x and fact.p in pool.telling.settling)
-        and lookup.is_readable(fact.o if fact.s == x else fact.s)
-        and not (
-            role.forbids_other_value
-            and fact.p == pool.p
-            and not fact.denied
-            and (fact.s == x) == varies_subject
-        )
+        and is_spare_fact(lookup, pool, role, fact)
     ]
     rng.shuffle(suitable_facts)
     # The sort is stable: facts with x as subject precede the others, since they are about x.

@@ -20,7 +20,7 @@ from cards.card import Card
 from cards.facts import Fact
 from cards.generation.card_plan import CardPlan
 from cards.generation.card_writer import write_card, write_sentence
-from cards.generation.context import Role
+from cards.generation.context import Role, is_spare_fact
 from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
@@ -75,15 +75,25 @@ def make_withheld_card(
     Returns:
         A list with one card; empty if UNKNOWN could not be proved for it.
     """
-    role = next(role for role in triplet.roles if role.label == "E")
-    facts = [fact for fact in triplet.facts if fact not in role.core]
+    role = _find_role(triplet, "E")
+    asked = Role("U", role.x, ())
+    # The other facts about the subject may settle the claim, too.
+    facts = [
+        fact
+        for fact in triplet.facts
+        if fact not in role.core
+        and (fact.s != role.x or is_spare_fact(lookup, triplet.pool, asked, fact))
+    ]
     # Replace the omitted facts by others about the subject, so that the number of facts does not
     # reveal the omission.
     excluded = {triplet.anchor, *(r.x for r in triplet.roles)}
     replacements = [
         fact
         for fact in lookup.list_facts_about(role.x)
-        if fact not in triplet.facts and not fact.denied and fact.o not in excluded
+        if fact not in triplet.facts
+        and not fact.denied
+        and fact.o not in excluded
+        and is_spare_fact(lookup, triplet.pool, asked, fact)
     ]
     rng.shuffle(replacements)
     facts += replacements[: len(triplet.facts) - len(facts)]

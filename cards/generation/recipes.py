@@ -63,19 +63,28 @@ class Recipes(EntitySampler):
         proof_facts = self.find_proof_facts(e, anchor)
         if proof_facts is None or c is None or u is None or len({e, c.x, u}) < 3:
             return None
-        # A reader cannot distinguish the anchor from a namesake, so the claims of C and U must not
-        # be true of a namesake either.
-        namesakes = self.lookup.get_namesakes(anchor)
-        if any(self.pool.is_entailed(x, namesake) for namesake in namesakes for x in (c.x, u)):
-            return None
-        # Nor may they have a value of another datatype that reads like the anchor ("1990").
-        get_text = self.lookup.terms.get_text
-        text = get_text(anchor)
-        if text.startswith('"') and any(
-            read_alike(get_text(own), text) for x in (c.x, u) for own in self.pool.get_anchors(x)
-        ):
+        if self.reads_like_true(c.x, anchor) or self.reads_like_true(u, anchor):
             return None
         return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
+
+    def reads_like_true(self, x: int, anchor: int) -> bool:
+        """Returns whether a claim of a C or U card reads like a true one."""
+        # A reader cannot distinguish the anchor from a namesake, so the claim must not be true of a
+        # namesake either.
+        namesakes = self.lookup.get_namesakes(anchor)
+        if any(self.pool.is_entailed(x, namesake) for namesake in namesakes):
+            return True
+        # Nor may x have a value of another datatype that reads like the anchor ("1990").
+        get_text = self.lookup.terms.get_text
+        text = get_text(anchor)
+        return text.startswith('"') and any(
+            read_alike(get_text(own), text) for own in self.pool.get_anchors(x)
+        )
+
+    def is_nearly_true(self, x: int, anchor: int) -> bool:
+        """Returns whether the only anchor of ``x`` is nearly equal to another one."""
+        get_text = self.lookup.terms.get_text
+        return are_nearly_equal(get_text(self.pool.get_anchors(x)[0]), get_text(anchor))
 
     def propose_functional(self) -> Proposal | None:
         """Proposes a C card about an entity that can have one anchor only and has another one."""
@@ -84,12 +93,9 @@ class Recipes(EntitySampler):
             return None
         u, e, anchor = sample
         x = self.sample_other_anchor_holder(u, anchor)
-        if x is None or x == e:
+        if x is None or x == e or self.is_nearly_true(x, anchor):
             return None
-        own_anchor, get_text = self.pool.get_anchors(x)[0], self.lookup.terms.get_text
-        if are_nearly_equal(get_text(own_anchor), get_text(anchor)):
-            return None
-        facts = self.find_proof_facts(x, own_anchor)
+        facts = self.find_proof_facts(x, self.pool.get_anchors(x)[0])
         return self._build_proposal(anchor, e, Role("C", x, facts) if facts else None, u)
 
     def propose_denied(self) -> Proposal | None:
@@ -290,6 +296,7 @@ class Recipes(EntitySampler):
             fact
             for fact in self.lookup.list_facts_about(x)
             if (fact.p == self.pool.p) == with_values
+            and fact.p not in self.pool.telling.restating
             and self.lookup.is_usable(fact)
             and {fact.s, fact.o}.isdisjoint((anchor, e, u))
         ]
@@ -300,11 +307,12 @@ class Recipes(EntitySampler):
     def _find_other_links(self, anchor: int) -> dict[int, Fact]:
         """Finds the facts of other predicates by which entities are linked with the anchor."""
         lookup, is_subject = self.lookup, self.pool.varying == "subj"
+        kept_back = {self.pool.p, *self.pool.telling.restating}
         links: dict[int, Fact] = {}
         for q in lookup.fact_predicates if is_subject else ():
-            for fact in lookup.list_incoming_facts(anchor, q) if q != self.pool.p else ():
+            for fact in lookup.list_incoming_facts(anchor, q) if q not in kept_back else ():
                 links.setdefault(fact.s, fact)
         for fact in () if is_subject else lookup.list_facts_about(anchor):
-            if fact.p != self.pool.p and not fact.denied:
+            if fact.p not in kept_back and not fact.denied:
                 links.setdefault(fact.o, fact)
         return links

@@ -323,7 +323,9 @@ def check_regressions(
 
     Without ``max_drop``, a check fails if the metric is significantly worse. Holm's correction
     covers all comparisons of the gate, so the whole gate raises a false alarm in at most one of
-    twenty runs. With ``max_drop`` alone there is no such guarantee.
+    twenty runs. With ``max_drop`` alone there is no such guarantee. Where no test was possible,
+    because a metric has no value in too many resamples, the interval decides; without one, every
+    drop counts as significant.
 
     Args:
         pairs: comparisons of systems with their baselines on the same items.
@@ -361,7 +363,7 @@ def check_regressions(
             pair.low is not None and pair.high is not None and pair.low <= 0 <= pair.high
         )
         is_significant = (
-            adjusted_p is not None and adjusted_p < ALPHA and not includes_zero and drop > 0
+            (adjusted_p is None or adjusted_p < ALPHA) and not includes_zero and drop > 0
         )
         # 1e-9 absorbs rounding errors, so that a drop of exactly the tolerance passes.
         exceeds_max_drop = max_drop is not None and drop > max_drop + 1e-9
@@ -386,11 +388,11 @@ def _describe_difference(
     )
     if comparison.low is not None and comparison.high is not None:
         text += f" [{comparison.low:+.3f}, {comparison.high:+.3f}]"
-    if p_value is not None:
-        text += f", Holm-adjusted p {p_value:.3g}"
+    text += ", no test was possible" if p_value is None else f", Holm-adjusted p {p_value:.3g}"
     if is_significant:
         return f"{text}: worse"
-    text += f" on {comparison.n:,} {noun}s: not significantly worse"
+    shown = "shown to be" if p_value is None else "significantly"
+    text += f" on {comparison.n:,} {noun}s: not {shown} worse"
     if comparison.minimum_detectable_effect is not None:
         text += (
             f" (a difference of {comparison.minimum_detectable_effect:.3f} would be detected with "

@@ -20,7 +20,8 @@ def iter_class_rules(graph: Graph) -> Iterator[DraftRule]:
     """Yields a rule for each two classes whose members nothing is known of in common.
 
     That no member of one is a member of the other does not suffice: an actor may be a director.
-    No predicate but those of the schema vocabularies may have subjects of both classes.
+    Something must be known of members of both, and no predicate but those of the schema
+    vocabularies may have subjects of both classes.
     """
     index, terms = graph.index, graph.index.terms
     rdf_type, sub_class_of = terms.get(RDF_TYPE), terms.get(RDFS + "subClassOf")
@@ -39,6 +40,7 @@ def iter_class_rules(graph: Graph) -> Iterator[DraftRule]:
             members[text] = frozenset(found)
     largest = sorted(members, key=lambda text: (-len(members[text]), text))[:MAX_CLASSES]
     predicates = {text: _find_predicates(graph, members[text]) for text in largest}
+    largest = [text for text in largest if predicates[text]]
     for name, other in itertools.combinations(sorted(largest), 2):
         if members[name].isdisjoint(members[other]) and predicates[name].isdisjoint(
             predicates[other]
@@ -55,11 +57,16 @@ def iter_class_rules(graph: Graph) -> Iterator[DraftRule]:
 
 
 def _find_predicates(graph: Graph, members: frozenset[int]) -> frozenset[int]:
-    """Returns the predicates, without those of schema vocabularies, that describe a member."""
+    """Returns the predicates, without those of schema vocabularies, that describe a member.
+
+    None if they describe too few members to say what these are.
+    """
     index = graph.index
-    return frozenset(
-        p
-        for p in index.list_predicates()
-        if not is_vocabulary(index.terms.get_text(p))
-        and not members.isdisjoint(index.get_subjects(p))
-    )
+    predicates: set[int] = set()
+    described: set[int] = set()
+    for p in index.list_predicates():
+        if not is_vocabulary(index.terms.get_text(p)):
+            subjects = members.intersection(index.get_subjects(p))
+            described |= subjects
+            predicates.update((p,) if subjects else ())
+    return frozenset(predicates if len(described) >= MIN_SUBJECTS else ())

@@ -80,6 +80,17 @@ _UNIT = re.compile(r"(?:has )?(?:(?:measurement |currency )?unit|unit of measure
 _COUNTS = _compile_heads(
     "number no count quantity amount* total sum percent* ratio rate score* index rank"
 )
+# What can happen to a thing again, unless it is one of these events: an athlete has several award
+# years, an inspection has one inspection date.
+_REPEATED = _compile_words(
+    "award* prize* medal* honor* honour* flood* fire* earthquake* eruption* storm* inspection* "
+    "visit* survey* census audit* test* exam* assessment* evaluation* treatment* vaccinat* "
+    "surger* election* match game race* competition* tournament* championship* meeting* concert* "
+    "performance* exhibition* festival* trip* flight* maintenance repair* renovat* restor* review* "
+    "incident* accident* crash* conflict* battle* war outbreak* donation* payment* transaction* "
+    "loan* vote*"
+)
+_ONE_OF_SEVERAL = _compile_words("last latest first earliest next current initial original final")
 _LITERALS: frozenset[ValueKind] = frozenset({"measures", "figures", "texts"})
 _SAFE: tuple[tuple[re.Pattern[str], frozenset[ValueKind]], ...] = (
     (_DATES, _LITERALS),
@@ -119,6 +130,20 @@ _RECORD = _compile_heads(
     "identifier* code date* interval instant expenditure* contract* assignment* relationship* "
     "designation* file field"
 )
+# Records in which several may take part, or that may contain several things.
+_SHARED_RECORD = _compile_heads(
+    "event* match game performance communication* message* order appointment* visit* trip* flight* "
+    "contract* booking* reservation* purchase* sale* invoice* receipt*"
+)
+# Nouns for those who take part: organizer, conductor, soloist, addressee, participant, recipient.
+_AGENT = re.compile(
+    r"(?!(?:order|number|quarter|center|theater|weather|floor|event|continent|restaurant|fee|list)"
+    r"s?$)\w+(?:er|or|ist|ee|ant|(?<!m)ent)s?"
+)
+_PARTICIPANT = _compile_heads(
+    "host* guest* witness* victim* suspect* crew staff champion* person* people organi* band* "
+    "orchestra* ensemble* choir* group* item* attach* cc bcc addressed sent"
+)
 _NON_NEGATIVE = _compile_heads(
     "count number quantity length height width depth thickness diameter radius area volume mass "
     "weight size age population density price wins losses ties draws goals capacity duration"
@@ -148,12 +173,18 @@ def is_part(label: str) -> bool:
     return _PARTS.search(label.casefold()) is not None
 
 
-def judge_single_value(label: str, values: ValueKind) -> bool | None:
+def judge_single_value(label: str, values: ValueKind, *, of_events: bool = False) -> bool | None:
     """Judges by its name and values whether a thing has one value of a predicate in the world.
 
     The head noun of the name decides: "number of children" is a number, "language code" a code. A
     participle may follow it ("date submitted"). The values must be what the noun says: a date that
-    is a literal, an area that is a number.
+    is a literal, an area that is a number. The date of what happens again and again is no single
+    one, except that of an event or the last one.
+
+    Args:
+        label: name of the predicate.
+        values: what its values are.
+        of_events: whether its subjects are events or records.
 
     Returns:
         True for dates, measures, identifiers, codes and statuses; False for what may have several
@@ -173,9 +204,20 @@ def judge_single_value(label: str, values: ValueKind) -> bool | None:
         if _SEVERAL.search(_get_last_word(words_before)):
             return False
         if any(heads.search(words_before) for heads, kinds in _SAFE if values in kinds):
-            is_one = _COUNTS.search(words_before) or not looks_plural(_get_last_word(complement))
-            return bool(is_one)
+            if _COUNTS.search(words_before):
+                return True
+            if not of_events and _can_recur(words_before, complement):
+                return False
+            return not looks_plural(_get_last_word(complement))
     return False if _SEVERAL.search(text) else None
+
+
+def _can_recur(phrase: str, complement: str) -> bool:
+    """Returns whether a date or measure is that of an event that can happen to a thing again."""
+    if _IDENTIFIERS.search(phrase) or _ONE_OF_SEVERAL.search(f"{phrase} {complement}"):
+        return False
+    before_head = phrase.split()[-2:-1]
+    return any(map(_REPEATED.search, [*before_head, _get_last_word(complement)]))
 
 
 def _split_label(label: str) -> tuple[str, str]:
@@ -215,6 +257,25 @@ def is_record(noun: str) -> bool:
     The end of the noun decides: a sales event is one, an event venue is not.
     """
     return _RECORD.search(_split_label(noun)[0]) is not None
+
+
+def is_exclusive_record(noun: str) -> bool:
+    """Returns whether the members of a class are records without several participants or items.
+
+    A payment has one payee, but a message may have several recipients.
+    """
+    return is_record(noun) and not _SHARED_RECORD.search(_split_label(noun)[0])
+
+
+def is_event(noun: str) -> bool:
+    """Returns whether the members of a class are records, or events of which each has one date."""
+    return is_record(noun) or _REPEATED.search(_find_head(noun)) is not None
+
+
+def names_participant(label: str) -> bool:
+    """Returns whether a predicate says who takes part in something, or what it contains."""
+    head = _find_head(label)
+    return _AGENT.fullmatch(head) is not None or _PARTICIPANT.search(head) is not None
 
 
 def is_code_list(label: str) -> bool:

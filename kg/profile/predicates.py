@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from kg.graph import Graph
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import ValueKind, is_record, is_text
+from kg.profile.plausibility import (
+    ValueKind,
+    is_event,
+    is_exclusive_record,
+    is_record,
+    is_text,
+    names_participant,
+)
 from kg.single_values import SingleValue, find_single_value
 from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
 from kg.triples.index import Index
@@ -58,7 +65,9 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """The values, sorted, if they are a few that two or more subjects each have; else empty."""
     single_value: SingleValue
     describes_records: bool
-    """Whether its subjects are records, such as payments and observations."""
+    """Whether its subjects are records with one value of it, as payments have one payee."""
+    describes_events: bool
+    """Whether its subjects are records, such as observations, or events, such as floods."""
     chained_subjects: int
     """Subjects with a value that is a subject of the predicate, too."""
     is_asymmetric: bool
@@ -125,7 +134,7 @@ class GraphProfiler:
         rdf_type = terms.get(RDF_TYPE)
         self._types = {} if rdf_type is None else self._index.get_row(rdf_type)
         self._rdf_type = rdf_type
-        self._record_classes: dict[int, bool] = {}
+        self._kinds: dict[tuple[int, Callable[[str], bool]], bool] = {}
         self._degrees = self._count_predicates()
 
     def __len__(self) -> int:
@@ -180,10 +189,12 @@ class GraphProfiler:
         literals = [o for o in counts if terms.is_literal(o)]
         datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
+        label = self._names.find_predicate_label(iri) if is_usable_iri(iri) else ""
+        names = (label, split_name(iri_tail(iri)))
         return PredicateProfile(
             iri=iri,
-            label=self._names.find_predicate_label(iri) if is_usable_iri(iri) else "",
-            local_name=split_name(iri_tail(iri)),
+            label=label,
+            local_name=names[1],
             facts=len(pairs),
             subjects=len(subjects),
             values=len(counts),
@@ -192,9 +203,10 @@ class GraphProfiler:
             value_kind=self._classify_values(counts, datatypes),
             codes=self._list_codes(counts),
             single_value=find_single_value(index, p),
-            describes_records=self._are_records(subjects),
+            describes_records=self._are_records(subjects, names),
+            describes_events=self._are_mostly(subjects, is_event),
             chained_subjects=sum(map(bool, links.values())),
-            is_asymmetric=all(s not in links[o] for s, values in links.items() for o in values),
+            is_asymmetric=is_asymmetric(links),
             is_acyclic=_is_acyclic(links),
             derived_facts=self._closure.count_triples(p) - len(pairs),
             nameable_subjects=len(named),
@@ -231,20 +243,31 @@ class GraphProfiler:
             return ()
         return tuple(sorted(map(terms.get_text, counts)))
 
-    def _are_records(self, subjects: Iterable[int]) -> bool:
-        """Returns whether nearly all subjects are members of a class of records."""
+    def _are_records(self, subjects: Iterable[int], names: Iterable[str]) -> bool:
+        """Returns whether nearly all subjects are records with one value of a predicate."""
+        is_role = any(map(names_participant, names))
+        return self._are_mostly(subjects, is_exclusive_record if is_role else is_record)
+
+    def _are_mostly(self, subjects: Iterable[int], is_kind: Callable[[str], bool]) -> bool:
+        """Returns whether nearly all subjects are members of a class of some kind."""
         if self._rdf_type is None:
             return False
         classes = [self._index.find_objects(s, self._rdf_type) for s in subjects]
-        n_records = sum(any(map(self._is_record_class, cs)) for cs in classes)
+        n_records = sum(any(self._is_of_kind(c, is_kind) for c in cs) for cs in classes)
         return n_records >= MIN_RECORD_SHARE * len(classes)
 
-    def _is_record_class(self, cls: int) -> bool:
-        is_one = self._record_classes.get(cls)
+    def _is_of_kind(self, cls: int, is_kind: Callable[[str], bool]) -> bool:
+        is_one = self._kinds.get((cls, is_kind))
         if is_one is None:
             text = self._index.terms.get_text(cls)
-            is_one = self._record_classes[cls] = is_record(self._names.find_class_noun(text))
+            is_one = self._kinds[cls, is_kind] = is_kind(self._names.find_class_noun(text))
         return is_one
+
+
+def is_asymmetric(links: Mapping[int, Sequence[int]]) -> bool:
+    """Returns whether no link is also stated in reverse."""
+    pairs = {(s, o) for s, values in links.items() for o in values}
+    return not any((o, s) in pairs for s, o in pairs)
 
 
 def _is_acyclic(links: dict[int, list[int]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -39,11 +39,18 @@ class Review(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     one_way: dict[str, bool] = {}
 
     def merge_answers(self, answers: Answers) -> Answers:
-        """Adds the answers about rules to those of confirm.toml; those of the page come first."""
+        """Adds the rules that are ticked to the answers of confirm.toml.
+
+        A rule that is not ticked was not answered: the page saves all rules that are in doubt.
+        """
         return answers._replace(
-            one_value={**answers.one_value, **self.one_value},
-            one_way={**answers.one_way, **self.one_way},
+            one_value={**answers.one_value, **_select_ticked(self.one_value)},
+            one_way={**answers.one_way, **_select_ticked(self.one_way)},
         )
+
+
+def _select_ticked(boxes: Mapping[str, bool]) -> dict[str, bool]:
+    return {iri: True for iri, is_ticked in boxes.items() if is_ticked}
 
 
 def read_review(path: Path) -> Review:

@@ -152,7 +152,10 @@ def judge_predicate(
     if iri in declarations.transitive or any(map(is_part, names)):
         reason = "it says what contains or includes something, and that has several levels"
         return Judgement("", None, "", reason)
-    verdicts = {judge_single_value(name, profile.value_kind) for name in names}
+    verdicts = {
+        judge_single_value(name, profile.value_kind, of_events=profile.describes_events)
+        for name in names
+    }
     is_single = False if False in verdicts else True if True in verdicts else None
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country

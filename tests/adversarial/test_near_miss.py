@@ -194,6 +194,8 @@ def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
     assert len(entailed_cards) >= 15
     assert all("E" in labels_by_context[card.meta["context"]] for card in entailed_cards)
     assert all(rivers.oracle.closure.has_claim(card.claim) for card in entailed_cards)
+    # So they enter the headline of a joined set no more than their near-misses do.
+    assert all(card.kind.startswith("near-miss/") for card in result.cards)
 
 
 def test_strategy_flag_restricts_cards_and_rejects_bad_values(tmp_path: Path) -> None:

@@ -281,6 +281,23 @@ def test_two_spellings_of_a_value_are_no_near_miss(tmp_path: Path) -> None:
         assert not [line for line in index if f":{subject} " in line and f"'{name}'" in line], own
 
 
+def test_numeric_near_misses_do_not_ask_for_the_true_number_as_written_elsewhere(
+    tmp_path: Path,
+) -> None:
+    """20.5 and 20.50 are one length, so UNKNOWN would be wrong of either."""
+    values = [f"{20 + i // 3}.5{'0' * (i % 2)}" for i in range(60)]
+    graph = "".join(f":e{i} :length {value} ; :width {i} .\n" for i, value in enumerate(values))
+    graph += "".join(f":e{i} :width {i} .\n" for i in range(60, 90))
+    shapes = ":S sh:targetSubjectsOf :length ; sh:property [ sh:path :length ; sh:maxCount 1 ] ."
+    plan = NearMissPlan(num=20, strategies=("numeric",))
+    result = make_near_misses(write_graph(tmp_path, graph, shapes), plan)
+    assert len(result.cards) >= 5
+    for card in result.cards:
+        subject = int(card.claim.subj.rpartition("/e")[2])
+        own = float(values[subject]) if subject < len(values) else None
+        assert own != float(card.claim.obj.split('"')[1])
+
+
 def test_untyped_dates_as_entities_have_no_inverse(tmp_path: Path) -> None:
     """ "Is payment 3 the date of 2013-04-05?": what has no facts of its own is no subject."""
     graph = "".join(f":pay{i} :date :d{i % 4} ; :amount {i} .\n" for i in range(20)) + "".join(

@@ -15,7 +15,8 @@ from stage_calls import run_epoche
 
 from kg.base.errors import DomainError, EmptyGraphError, RecordError
 from kg.claims import Claim
-from kg.profile.review import read_review
+from kg.profile.review import Review, read_review
+from kg.profile.rules import Answers
 from kg.text.facts.domain import build_fact_domain, read_extracted_facts
 from kg.text.facts.evidence import (
     Evidence,
@@ -270,6 +271,12 @@ def test_rejected_facts_and_confirmed_rules_are_kept(tmp_path: Path) -> None:
     page = (out / "review.html").read_text("utf-8")
     assert f'data-fact="{fact.key}">' in page
     assert "Rejected before" in page
+
+
+def test_rules_left_unticked_on_the_page_leave_confirm_toml_as_it_is() -> None:
+    review = Review(one_value={"p": False, "q": True}, one_way={"r": False, "s": False})
+    answers = review.merge_answers(Answers({"p": True, "q": False}, {"r": True}))
+    assert answers == Answers({"p": True, "q": True}, {"r": True})
 
 
 @pytest.mark.parametrize(

@@ -414,6 +414,18 @@ def test_graph_with_too_few_values_gives_two_labels(tmp_path: Path) -> None:
     assert not result.set_aside
 
 
+@pytest.mark.parametrize(("own", "n_cards"), [("30.5", 2), ("24.9", 0), ("24.60", 0)])
+def test_pairs_without_unknown_cards_have_the_guards_of_triplets(
+    tmp_path: Path, own: str, n_cards: int
+) -> None:
+    graph, shapes = write_graph(tmp_path, 40, 5, employed_share=0.0)
+    lengths = f"\nex:p1 ex:worksFor 24.6 .\nex:p2 ex:worksFor {own} ."
+    graph.write_text(graph.read_text("utf-8") + lengths, "utf-8")
+    kb = KnowledgeBase.open(None, [graph], [shapes])
+    result = make_cards(kb, CardPlan(per_label=1, predicates=(EX + "worksFor",)))
+    assert len(result.cards) == n_cards
+
+
 def write_cases(folder: Path) -> tuple[Path, Path]:
     """Writes a graph of cases whose names all consist of words that other names have, too."""
     surnames = ["Smith", "Jones", "Brown", "Green", "White", "Adams", "Baker", "Clark", "Davis"]

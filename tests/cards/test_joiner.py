@@ -9,6 +9,9 @@ import pytest
 from stage_calls import check_error_line, run_epoche
 
 from cards.card import Card, read_cards
+from cards.joiner import sample_triplets
+from kg.base.errors import QuotaError
+from kg.claims import GOLD_OF_LABEL, LABELS, Claim
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,22 @@ def test_a_sample_does_not_depend_on_the_order_of_cards(card_file: Path, tmp_pat
     sample = draw_sample([card_file], 5, tmp_path / "sample.jsonl")
     other = draw_sample([turned], 5, tmp_path / "other.jsonl")
     assert {card.id for card in sample} == {card.id for card in other}
+
+
+def test_near_misses_with_true_claims_are_no_triplets() -> None:
+    kinds = {"t1": "functional", "t2": "near-miss/sibling"}
+    claim = Claim("http://e/s", "http://e/p", "http://e/o")
+    cards = [
+        Card(
+            id=f"{triplet}{label}", facts=(), question="?", gold=GOLD_OF_LABEL[label],
+            label=label, claim=claim, kind=kind, meta={"context": triplet},
+        )
+        for triplet, kind in kinds.items()
+        for label in LABELS
+    ]  # fmt: skip
+    assert {card.triplet for card in sample_triplets(cards, 1)} == {"t1"}
+    with pytest.raises(QuotaError, match="1 triplet, not 2"):
+        sample_triplets(cards, 2)
 
 
 def test_too_few_triplets_are_an_error(card_file: Path, tmp_path: Path) -> None:

@@ -129,3 +129,17 @@ def test_degrees_leave_out_what_restates_the_values_asked_about(archive: tuple[P
             claim = Claim(f"{E}r{n}", E + name, f"{E}Ulm")
             n_links = plain.count(claim).subject_out
             assert counter.count(claim).subject_out == n_links - n_restating, name
+
+
+def test_withheld_cards_do_not_state_the_answer_in_other_words(archive: tuple[Path, Path]) -> None:
+    """Their gold is UNKNOWN, so neither may another fact restate the value that is left out."""
+    graph, shapes = archive
+    out = graph.with_name("faithfulness.jsonl")
+    files = ("--kg", graph, "--shapes", shapes, "--pred", "end", "--pred", "town")
+    done = run_epoche("cards", *files, "--num-per-type", 20, "--num-faithfulness", 20, "--out", out)
+    assert done.code == 0, done.err
+    withheld = [card for card in read_cards(out) if card.kind == "withheld"]
+    assert len(withheld) >= 15
+    restating = {E + "end": "as its dates", E + "town": "as its address"}
+    assert not [card for card in withheld if restating[card.claim.pred] in " ".join(card.facts)]
+    assert not [card for card in withheld if "3fa85f64" in " ".join(card.facts)]

@@ -227,10 +227,21 @@ def test_regression_depends_on_the_direction_of_the_metric() -> None:
 def test_regression_needs_small_p_and_interval_without_zero() -> None:
     assert find_regressions(make_pair("LA", 0.80, 0.90, p=0.2)) == [False]
     assert find_regressions(make_pair("LA", 0.89, 0.90, p=0.001)) == [False]
-    assert find_regressions(make_pair("LA", 0.80, 0.90, p=None)) == [False]
     assert find_regressions(make_pair("LA", 0.80, 0.90, p=0.03)) == [True]
     # Holm over all judged pairs: two p-values of .03 are not significant at .05.
     assert find_regressions(*[make_pair("LA", 0.80, 0.90, p=0.03)] * 2) == [False, False]
+
+
+def test_what_could_not_be_tested_passes_only_by_its_interval() -> None:
+    """A system that abstains once, wrongly, has no AP in too many resamples for a test."""
+    assert find_regressions(make_pair("LA", 0.0, 1.0, p=None, low=-1.0, high=-0.2)) == [True]
+    assert find_regressions(make_pair("LA", 0.8, 0.9, p=None, low=-0.3, high=0.1)) == [False]
+    assert find_regressions(make_pair("LA", 0.8, 0.9, p=None, low=None, high=None)) == [True]
+    assert find_regressions(make_pair("LA", 0.9, 0.8, p=None, low=None, high=None)) == [False]
+    pair = make_pair("LA", 0.8, 0.9, p=None, low=-0.3, high=0.1)
+    (check,) = check_regressions([pair], HIGHER_IS_BETTER, {"s": "s"})
+    assert "no test was possible" in check.evidence
+    assert "significantly" not in check.evidence
 
 
 def test_tolerance_applies_to_the_difference_or_its_interval() -> None:
