@@ -480,7 +480,8 @@ def test_links_of_a_hub_are_compared_once_each() -> None:
             return int.__eq__(self, other) is True
 
     hub, n = Term(0), 300
-    links = {Term(i): [Term(0)] for i in range(1, n)} | {hub: [Term(i) for i in range(n, 2 * n)]}
+    links: dict[int, list[int]] = {Term(i): [Term(0)] for i in range(1, n)}
+    links |= {Term(i): [] for i in range(n, 2 * n)} | {hub: [Term(i) for i in range(n, 2 * n)]}
     n_compared = 0
     assert is_asymmetric(links)
     assert n_compared < 20 * n
