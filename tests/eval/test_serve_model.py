@@ -154,8 +154,7 @@ def test_a_command_may_end_in_order_after_ctrl_c(gguf: Path) -> None:
     code = (
         "import signal, sys, time\n"
         "signal.signal(signal.SIGTERM, lambda *_: print('broken off', flush=True))\n"
-        "print('started', flush=True)\n"
-        "try:\n    time.sleep(600)\n"
+        "try:\n    print('started', flush=True)\n    time.sleep(600)\n"
         "except KeyboardInterrupt:\n    time.sleep(1)\n    print('in order', flush=True)\n"
     )
     process = start_serving(gguf, "--threads", 1, "--", sys.executable, "-c", code)

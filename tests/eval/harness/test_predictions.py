@@ -94,6 +94,7 @@ def test_scored_predictions_are_runs_like_any_other(case: Case) -> None:
     assert '"predictions": "own.jsonl"' in text
     assert json.loads(text)["status"] == "complete"
     # A run is not replaced by accident.
+    write_lines("own.jsonl", make_rows(case, case.list_ids()[1:]))
     again = case.score_file("--predictions", "own=own.jsonl")
     check_error_line(again, 15)
 

@@ -167,11 +167,12 @@ def test_a_recording_resumes_and_is_made_again_with_the_same_bytes(
     recorded: Path, gguf: Path, tmp_path: Path
 ) -> None:
     ask = ASK.replace("{out}/cards.jsonl", str(recorded / "first" / "cards.jsonl"))
-    plan = write_plan(tmp_path, ask, "eval --cards {out}/no-such-file --system raw")
+    missing = "eval --cards {out}/no-such-file --system raw --out {out}/none.jsonl"
+    plan = write_plan(tmp_path, ask, missing)
     code, output = record(gguf, plan, tmp_path / "recordings")
     assert code != 0
     assert "the same command resumes" in output
-    assert "`epoche eval --cards {out}/no-such-file --system raw` ended with exit code 3" in output
+    assert f"`epoche {missing}` ended with exit code 3" in output
     assert not find_recordings(tmp_path / "recordings")
     plan = write_plan(tmp_path, ask)
     code, output = record(gguf, plan, tmp_path / "recordings")
