@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -291,14 +292,27 @@ def test_a_readme_of_the_user_is_kept(gguf: Path, tmp_path: Path) -> None:
     assert (tmp_path / "README.md").read_text() == "# Mine\n"
 
 
-def test_a_guarded_reply_is_recorded_and_replayed_word_by_word(
+@pytest.fixture
+def record_command(
     gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], str]:
+    """Returns a function that records a command, to be replayed, and returns what it printed."""
+
+    def run_plan(command: str) -> str:
+        code, output = record(gguf, write_plan(tmp_path, command), tmp_path / "recordings")
+        assert code == 0, output
+        monkeypatch.setenv(RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
+        return output
+
+    return run_plan
+
+
+def test_a_guarded_reply_is_recorded_and_replayed_word_by_word(
+    record_command: Callable[[str], str], tmp_path: Path
 ) -> None:
     command = "guard --domain rivers --json --ask 'Where does the Rhine end?'"
-    code, output = record(gguf, write_plan(tmp_path, command), tmp_path / "recordings")
-    assert code == 0, output
+    output = record_command(command)
     assert "1 reply →" in output
-    monkeypatch.setenv(RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
     done = run_epoche(*fill_command(command, "", tmp_path), "--model", f"{RECORDED}/{MODEL}")
     assert done.code == 0, done.err
     assert done.out in output
@@ -309,17 +323,15 @@ def test_a_guarded_reply_is_recorded_and_replayed_word_by_word(
 
 
 def test_replies_that_a_command_finds_fault_with_are_recorded(
-    gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    record_command: Callable[[str], str], tmp_path: Path
 ) -> None:
     """A reply that is cut off is so again whenever the recording is resumed."""
     command = "guard --domain rivers --max-tokens 2 --ask 'Describe the Rhine.'"
-    code, output = record(gguf, write_plan(tmp_path, command), tmp_path / "recordings")
-    assert code == 0, output
+    output = record_command(command)
     assert "cut off after 2 tokens" in output
     (path,) = find_recordings(tmp_path / "recordings")
     assert load_recording(path).header.plan == (f"{command}  # exit code 24",)
     assert f"epoche {command}  # exit code 24" in (tmp_path / "recordings/README.md").read_text()
-    monkeypatch.setenv(RECORDINGS_VARIABLE, str(tmp_path / "recordings"))
     (replayed,) = load_recording(path).header.plan
     words = fill_command(replayed, "", tmp_path)
     done = run_epoche(*words, "--model", f"{RECORDED}/{MODEL}")
