@@ -274,9 +274,9 @@ def to_decimal(number: float) -> Decimal | None:
 def find_amount_rule(first: Amount, second: Amount) -> str | None:
     """Returns the rule by which two amounts are equal, or an empty string if they are different.
 
-    A currency or percent sign may be missing on one side; a unit may not. "5%" is 5 and .05. The
-    result is ``None`` if what is written beside a number is no unit of measure, so that the texts
-    may still be the same in another way.
+    A currency or percent sign may be missing on one side; a unit may not. "5%" is 5 and .05, but
+    "0.5%" is .005 only: .5 would be 50 %. The result is ``None`` if what is written beside a number
+    is no unit of measure, so that the texts may still be the same in another way.
     """
     if first.currency and second.currency and first.currency != second.currency:
         return ""
@@ -288,11 +288,10 @@ def find_amount_rule(first: Amount, second: Amount) -> str | None:
         return _find_unit_rule(first, second)
     if first.percent != second.percent:
         share, plain = (first, second) if first.percent else (second, first)
-        is_same = not plain.currency and plain.number in (
-            share.number,
-            share.number.scaleb(-2, _EXACT),
+        is_same = plain.number == share.number.scaleb(-2, _EXACT) or (
+            plain.number == share.number and abs(share.number) > 1
         )
-        return "numbers" if is_same else ""
+        return "numbers" if is_same and not plain.currency else ""
     if first.number != second.number:
         return ""
     return "currencies" if first.currency or second.currency else "numbers"
@@ -306,8 +305,12 @@ def is_written_alike(number: Amount, other: Amount) -> bool:
 
 def are_ambiguous_amounts(first: Amount, second: Amount) -> bool:
     """Returns whether unequal amounts would be the same by another of their readings."""
-    if (first.percent, first.unit.lower()) != (second.percent, second.unit.lower()):
+    if first.unit.lower() != second.unit.lower():
         return False
+    if first.percent != second.percent:
+        # Up to 1, a number without the sign may be the share itself.
+        is_open = first.number == second.number and 0 < abs(first.number) <= 1
+        return is_open and not first.currency and not second.currency
     currencies = [
         {one.currency, *OPEN_SYMBOLS.get(one.symbol.rstrip("."), ())} for one in (first, second)
     ]

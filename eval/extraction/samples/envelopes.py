@@ -8,7 +8,7 @@ batch output. The schema decides: an object that has a key of its own schema is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -83,7 +83,7 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
     current = value
     while isinstance(current, dict) and len(keys) < _MAX_LEVELS and _is_foreign(current, declared):
         key = _find_value_key(current, declared, _INNER_KEYS if keys else VALUE_KEYS)
-        error = _find_error(current)
+        error = find_error(current)
         if error and (key is None or not current[key]):
             return Record(None, ".".join(keys), error)
         if key is None:
@@ -119,6 +119,8 @@ def _choose_part(parts: list[Any]) -> Any:
 def split_confidences(value: Any) -> tuple[Any, Any] | None:
     """Splits values that have a confidence: ``{"name": {"value": "A", "confidence": 0.9}}``.
 
+    Beside these, an object with nothing but a value is one without a confidence.
+
     Returns:
         The values, and the confidences in the same shape, null where there is none; ``None`` if no
         value has one.
@@ -129,9 +131,9 @@ def split_confidences(value: Any) -> tuple[Any, Any] | None:
         nonlocal found
         if isinstance(part, dict) and level < MAX_DEPTH:
             key = next((key for key in CONFIDENCE_KEYS if key in part), None)
-            if "value" in part and key is not None:
-                found = True
-                return part["value"], part[key]
+            if "value" in part and (key is not None or len(part) == 1):
+                found |= key is not None
+                return part["value"], None if key is None else part[key]
             values, confidences = {}, {}
             for name, inner in part.items():
                 values[name], confidences[name] = split(inner, level + 1)
@@ -168,15 +170,33 @@ def _join_pages(pages: list[dict[str, Any]]) -> dict[str, Any]:
 def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
     """Returns whether an object is no extraction: it has none of the keys that one may have.
 
-    The reply of a model server is none either, although a schema may have its "id" or "name".
+    The reply of a model server is none either, although a schema may have its "id" or "name", nor
+    an object around another one that has more of these keys.
     """
     if not record or not any(key in declared for key in record):
         return bool(record)
+    n_own = sum(key in declared for key in record)
+    if any(
+        _count_declared(record[key], declared) > n_own
+        for key in VALUE_KEYS
+        if key in record and key not in declared
+    ):
+        return True
     return any(
         all(key in record for key in keys) and not all(key in declared for key in keys)
         for keys in _REPLY_MARKS
         if not (keys[0] in _REPLY_LISTS and not _is_object_list(record.get(keys[0])))
     )
+
+
+def _count_declared(value: Any, declared: Collection[str]) -> int:
+    """Counts the declared keys of an object, which may be given as a text of JSON."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = parse_json(value)
+        except NotJsonError:
+            return 0
+    return sum(key in declared for key in value) if isinstance(value, dict) else 0
 
 
 def _is_object_list(value: Any) -> bool:
@@ -193,8 +213,7 @@ def _find_value_key(
         if isinstance(record.get(key), dict | list) and (record[key] or key not in _REPLY_LISTS)
     ]
     for key in found:
-        inner = record[key]
-        if isinstance(inner, dict) and any(name in declared for name in inner):
+        if _count_declared(record[key], declared):
             return key
     if found:
         return found[0]
@@ -202,7 +221,8 @@ def _find_value_key(
     return texts[0] if texts else None
 
 
-def _find_error(record: dict[str, Any]) -> str:
+def find_error(record: Mapping[str, Any]) -> str:
+    """Finds why a record has no extraction; empty if it does not say."""
     for key in _ERROR_KEYS:
         if record.get(key):
             return clean_text(str(record[key]), 300)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ import msgspec
 
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
 from eval.extraction.samples.envelopes import VALUE_KEYS, open_record, split_confidences
+from eval.extraction.samples.prediction_rows import are_extractions, make_record, mark_failed
 from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.verdicts.quotes import QUOTES
@@ -224,14 +224,14 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
         document = read_document(file.path)
         if isinstance(document.value, dict):
             return _read_object(document.value, file, names)
-    rows = iter_rows(file.path)
-    first = next(rows, None)
-    columns = set() if first is None else {*first[1], *read_header(file.path).names}
+    rows = list(iter_rows(file.path))
+    header = read_header(file.path).names if rows else ()
+    columns = {*header, *(key for _, row in rows for key in row)}
     field_map = dict(form.field_map)
     if "id" not in field_map:
         found_keys = [key for key in (form.id, *ID_KEYS, *_REQUEST_KEYS) if key in columns]
         # A line of a batch has an id of its own; that of the sample is another one.
-        known_keys = [key for key in found_keys if first and str(first[1].get(key)) in names]
+        known_keys = [key for key in found_keys if rows and str(rows[0][1].get(key)) in names]
         for key in (*known_keys, *found_keys)[:1]:
             field_map["id"] = key
     if "value" not in field_map and form.value not in columns:
@@ -247,9 +247,13 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
         return names.read_value(names.get_id(str(row.get(id_field))), value)
 
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
-    rows = chain(() if first is None else (first,), rows)
     if names.rows_are_numbered and id_field not in columns:
-        rows = _number_rows(list(rows), id_field, file.path, names)
+        rows = list(_number_rows(rows, id_field, file.path, names))
+    if "value" not in form.field_map and are_extractions(rows, mapped, names):
+        is_table = bool(header)
+        rows = [(where, make_record(row, mapped, names, is_table)) for where, row in rows]
+    elif not header and mapped.name_field("value") in columns:
+        rows = [(where, mark_failed(row, mapped)) for where, row in rows]
     found = read_predictions(file, names, mapped, rows)
     return replace(found, replies=_name_samples(found.replies, names, file.path))
 

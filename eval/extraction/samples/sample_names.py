@@ -10,9 +10,11 @@ from typing import Any, Final
 from eval.extraction.samples.documents import strip_markers
 from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
 from eval.extraction.samples.sample import MARKS, Sample
+from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from eval.extraction.view import read_extraction
 from eval.harness.reply import Reply
 from eval.model.replies.schema_form import asks_for_array
+from kg.base.strict_json import NotJsonError, parse_json
 
 
 class SampleNames:
@@ -43,6 +45,7 @@ class SampleNames:
             )
             for sample in samples
         }
+        self._schemas = {sample.id: unwrap_schema(sample.schema)[0] for sample in samples}
         # Where gold has objects with a key "value", these are no values with a confidence.
         self._with_value_key = {
             sample.id
@@ -65,6 +68,18 @@ class SampleNames:
     def get_declared_keys(self, id_: str) -> frozenset[str]:
         """Returns the keys that an extraction from a sample may have at the top."""
         return self._declared[id_]
+
+    def read_cell(self, id_: str, key: str, cell: Any) -> Any:
+        """Reads a cell of a table: as JSON where the schema asks for something else than a text."""
+        schema = self._schemas[id_]
+        part = schema.get("properties", {}).get(key) if isinstance(schema, dict) else None
+        types = part.get("type") if isinstance(part, dict) else None
+        if not isinstance(cell, str) or not types or "string" in types:
+            return cell
+        try:
+            return parse_json(cell)
+        except NotJsonError:
+            return cell
 
     def has_plain_values(self, id_: str) -> bool:
         """Returns whether ``{"value": …, "confidence": …}`` is no object of a sample's schema."""

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from stage_calls import check_error_line, run_epoche
 
-from eval.extraction.samples.envelopes import open_record
+from eval.extraction.samples.envelopes import open_record, split_confidences
 from eval.extraction.samples.gold import load_gold
 from eval.extraction.samples.sample import MARKS
 from kg.base.errors import MissingFileError, RecordError
@@ -459,6 +459,8 @@ def test_a_system_that_answered_only_one_document_does_not_lead(tmp_path: Path) 
         ),
         ("object.json", json.dumps(GOLD, indent=2)),
         ("records.json", json.dumps([{"id": k, "value": {"result": v}} for k, v in GOLD.items()])),
+        ("flat.jsonl", "".join(json.dumps({"id": k, **v}) + "\n" for k, v in GOLD.items())),
+        ("flat.json", json.dumps([{"id": k, "repeat": 0, **v} for k, v in GOLD.items()])),
     ],
 )
 def test_files_of_predictions_are_read_in_any_of_their_forms(
@@ -469,6 +471,41 @@ def test_files_of_predictions_are_read_in_any_of_their_forms(
     result = score(tmp_path / "out", root / "truth", f"s={tmp_path / name}")
     assert result.code == 0, result.err
     assert read_scores(tmp_path / "out") == {"s": 1.0}
+
+
+@pytest.mark.parametrize("field", ["result", "data", "error", "id"])
+def test_a_row_with_the_fields_of_its_schema_is_the_extraction(tmp_path: Path, field: str) -> None:
+    """Also if a field is called as those that contain extractions elsewhere."""
+    value: Any = {"x": "1"} if field == "data" else "pass"
+    expected = {"name": "A", field: "d1" if field == "id" else value}
+    schema = {"type": "object", "properties": {key: {} for key in expected}}
+    gold = {"id": "d1", "schema": schema, "expected": expected}
+    found = write_json(tmp_path / "found.json", [{"id": "d1"} | expected])
+    path = write_json(tmp_path / "gold.json", [gold])
+    assert score(tmp_path / "out", path, f"s={found}").code == 0
+    assert read_scores(tmp_path / "out") == {"s": 1.0}
+
+
+def test_a_table_with_a_column_for_each_field_is_read(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    (tmp_path / "own.csv").write_text("id,name,age\na1,Ada,36\nb2,Bob,8\n")
+    assert score(tmp_path / "out", root / "truth", f"s={tmp_path / 'own.csv'}").code == 0
+    report = json.loads((tmp_path / "out" / "metrics.json").read_bytes())["report"]
+    assert report["systems"]["s"]["metrics"]["field_f1_lenient"]["value"] == 0.75
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_row_without_an_extraction_is_a_failed_call_wherever_it_stands(
+    tmp_path: Path, order: int
+) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    for number, failed in enumerate(({"error": "timeout"}, {"status": "failed"}, {"cost": 1})):
+        rows = [{"id": "a1", **failed}, {"id": "b2", "output": GOLD["b2"]}]
+        found = write_lines(tmp_path / f"{number}.jsonl", rows[::order])
+        out = tmp_path / f"out{number}"
+        assert score(out, root / "truth", f"s={found}").code == 0
+        scored = map(json.loads, (out / "rows.jsonl").read_text().splitlines())
+        assert {row["id"]: row["outcome"] for row in scored} == {"a1": "ERROR", "b2": "OK"}
 
 
 def test_a_configuration_says_how_fields_are_compared(tmp_path: Path) -> None:
@@ -651,10 +688,14 @@ def test_a_folder_without_a_prediction_is_refused(tmp_path: Path) -> None:
         ({"name": "A", "data": {"name": "B"}}, {"name": "A", "data": {"name": "B"}}, ""),
         ({"other": 1}, {"other": 1}, ""),
         ([{"data": 1}], [{"data": 1}], ""),
+        # A declared key of a record is no extraction if an object in it has more of them.
+        ({"id": "r", "output": {"name": "A", "id": "1"}}, {"name": "A", "id": "1"}, "output"),
+        ({"id": "r", "output": '{"name": "A", "id": 1}'}, {"name": "A", "id": 1}, "output"),
+        ({"id": "r", "output": {"id": "1"}}, {"id": "r", "output": {"id": "1"}}, ""),
     ],
 )
 def test_the_schema_decides_what_is_a_record(record: Any, value: Any, keys: str) -> None:
-    opened = open_record(record, {"name"})
+    opened = open_record(record, {"name", "id"})
     assert (opened.value, opened.keys, opened.error) == (value, keys, "")
 
 
@@ -779,6 +820,12 @@ def test_values_with_confidences_give_risks_and_missing_values(tmp_path: Path) -
     )
     assert read_scores(tmp_path / "out2") == {"s": 1.0}
     assert "values with confidences" not in result.err
+
+
+def test_values_without_a_confidence_may_stand_beside_those_with_one() -> None:
+    value = {"name": {"value": "A", "confidence": 0.9}, "age": {"value": None}}
+    assert split_confidences(value) == ({"name": "A", "age": None}, {"name": 0.9, "age": None})
+    assert split_confidences({"age": {"value": None}}) is None
 
 
 def test_extractions_without_a_field_of_their_schema_are_reported(tmp_path: Path) -> None:

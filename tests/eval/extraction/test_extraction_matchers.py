@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from eval.extraction.matchers.amounts import Amount, parse_amount, parse_decimal
+from eval.extraction.matchers.amounts import (
+    Amount,
+    are_ambiguous_amounts,
+    find_amount_rule,
+    parse_amount,
+    parse_decimal,
+)
 from eval.extraction.matchers.dates import parse_moment
 from eval.extraction.matchers.match_result import LENIENT_RULES
 from eval.extraction.matchers.schema_nodes import check_matchers, get_schema_plan
@@ -226,6 +232,33 @@ def test_quantities_in_texts(expected: str, predicted: str, score: float) -> Non
 def test_common_number_formats_are_parsed(text: str, number: float | None) -> None:
     found = parse_decimal(text)
     assert (None if found is None else float(found)) == number
+
+
+@pytest.mark.parametrize(
+    ("percent", "plain", "same"),
+    [
+        ("5%", "5", True),
+        ("5%", "0.05", True),
+        ("150%", "1.5", True),
+        ("100%", "1", True),
+        ("0.5%", "0.005", True),
+        ("0%", "0", True),
+        ("0.5%", "0.5", False),
+        ("1%", "1", False),
+        ("-0.5%", "-0.5", False),
+        ("5%", "0.5", False),
+    ],
+)
+def test_a_number_is_not_read_as_a_percentage_a_hundred_times_too_small(
+    percent: str, plain: str, same: bool
+) -> None:
+    first, second = parse_amount(percent), parse_amount(plain)
+    assert first is not None
+    assert second is not None
+    for pair in ((first, second), (second, first)):
+        assert bool(find_amount_rule(*pair)) == same
+        if not same:
+            assert are_ambiguous_amounts(*pair) == (first.number == second.number)
 
 
 def test_texts_without_a_single_quantity_are_not_numbers() -> None:

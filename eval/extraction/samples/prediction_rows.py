@@ -1,0 +1,59 @@
+"""Reads rows of predictions that are extractions themselves, or that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eval.extraction.samples.envelopes import find_error
+from eval.extraction.samples.sample_names import SampleNames
+from eval.harness.predictions.reader import PredictionFormat
+
+
+def are_extractions(
+    rows: Sequence[tuple[str, dict[str, Any]]], form: PredictionFormat, names: SampleNames
+) -> bool:
+    """Returns whether rows have the fields of the schema themselves: ``id,name,total``.
+
+    Then the field that might contain an extraction is one of the schema, or there is none, and the
+    rows have others of it.
+    """
+    id_field, value_field = form.name_field("id"), form.name_field("value")
+    n_rows = 0
+    for _, row in rows:
+        id_ = names.get_id(str(row.get(id_field)))
+        if id_ is None:
+            continue
+        declared = names.get_declared_keys(id_)
+        value = row.get(value_field)
+        if value is not None and (
+            value_field not in declared
+            or (isinstance(value, dict) and not declared.isdisjoint(value))
+        ):
+            return False
+        n_rows += not declared.isdisjoint(row.keys() - {id_field, value_field})
+    return n_rows > 0
+
+
+def make_record(
+    row: dict[str, Any], form: PredictionFormat, names: SampleNames, is_table: bool
+) -> dict[str, Any]:
+    """Puts the fields of a row that is an extraction into one field."""
+    id_field = form.name_field("id")
+    id_ = names.get_id(str(row.get(id_field)))
+    declared = names.get_declared_keys(id_) if id_ else frozenset[str]()
+    about = {form.name_field(name) for name in ("id", "repeat", "confidence", "error", "raw")}
+    outside = about - declared
+    record = {key: value for key, value in row.items() if key in about - (declared - {id_field})}
+    fields = {key: value for key, value in row.items() if key not in outside}
+    if is_table and id_:
+        fields = {key: names.read_cell(id_, key, cell) for key, cell in fields.items()}
+    return {**record, form.name_field("value"): fields}
+
+
+def mark_failed(row: dict[str, Any], form: PredictionFormat) -> dict[str, Any]:
+    """Adds an error to a row without the field that has the extractions of other rows."""
+    value_field, error_field = form.name_field("value"), form.name_field("error")
+    if value_field in row or row.get(error_field):
+        return row
+    return {**row, error_field: find_error(row) or f"it has no {value_field!r}"}
