@@ -220,11 +220,14 @@ class Phase(NamedTuple):
     """Whether entities must be alike in degree."""
     is_last: bool
     """Whether more claims of U cards may be false in G than true."""
+    any_anchor: bool
+    """Whether they may ask about a value that no claim which was set aside can share."""
 
 
 def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
     kinds = (True,) if plan.is_strict else (True, False)
-    return tuple(Phase(strict, is_last) for is_last in (False, True) for strict in kinds)
+    steps = ((False, False), (True, False), (True, True))
+    return tuple(Phase(strict, *step) for step in steps for strict in kinds)
 
 
 def _list_needs(
@@ -318,7 +321,7 @@ def _draw_cards(
                 new_cards = evidence.add_quotes(new_cards)
                 n_unquoted += not new_cards
             if new_cards:
-                maker.n_triplets += 1
+                maker.count_triplet(triplet)
                 faithfulness.make_cards(maker.lookup, maker.prover, triplet)
         if not new_cards:
             break

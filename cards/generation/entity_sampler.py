@@ -72,6 +72,8 @@ class EntitySampler:
         self.compares_rest = compares_rest
         self.wants_true = False
         """Whether the claim of the next U card should be one that was set aside."""
+        self.allows_any_anchor = False
+        """Whether the next U card may ask about an anchor that no other one can truly have."""
         self.wants_derived: frozenset[Label] = frozenset()
         """Labels, E or C, of which the next card should need a derived fact."""
         self.unknown_terms = unknowns.list_terms()
@@ -85,10 +87,14 @@ class EntitySampler:
         entities = [x for x in dict.fromkeys([*holders, *members]) if x is not None]
         self.frequent_words = find_frequent_words(self.lookup, entities)
         self.rejections: Counter[Obstacle] = Counter()
-        get_anchors = pool.get_anchors
+        get_anchors, get_holders = pool.get_anchors, pool.get_holders
         first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
         self.has_chains = any(map(get_anchors, first_anchors))
         """Whether some anchors have anchors themselves (chains), judged by a sample."""
+        self._shared_anchors = [
+            a for anchors in unknowns.anchors.values() for a in anchors if get_holders(a)
+        ]
+        """The anchors that were set aside of one term and that another term has, too."""
         self._derived_holders: dict[int, list[int]] = {}
         self._rest_level_cache: dict[int, tuple[int, int]] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
@@ -154,15 +160,21 @@ class EntitySampler:
         u = self.sample_unknown()
         if u is None:
             return None
-        if not self.wants_true:
+        if self.wants_true:
+            anchors = [a for a in self.unknowns.anchors[u] if self.pool.get_holders(a)]
+        else:
+            # The same anchors as those of true claims: else these would tell the two apart.
+            anchors = [a for a in self._shared_anchors if not self.unknowns.is_true(u, a)]
+        for _ in range(min(MAX_CANDIDATES, len(anchors))):
+            anchor = anchors[int(self.rng.random() * len(anchors))]
+            e = self._choose_true_match(u, anchor, self._sample_true_matches(anchor))
+            if e is not None:
+                return u, e, anchor
+        if not self.wants_true and (self.allows_any_anchor or not self._shared_anchors):
             pair = self.sample_entailed(u)
-            if pair is None or self.unknowns.is_true(u, pair[1]):
-                return None
-            return u, *pair
-        anchors = [a for a in self.unknowns.anchors[u] if self.pool.get_holders(a)]
-        anchor = anchors[int(self.rng.random() * len(anchors))]
-        e = self._choose_true_match(u, anchor, self._sample_true_matches(anchor))
-        return None if e is None else (u, e, anchor)
+            if pair is not None and not self.unknowns.is_true(u, pair[1]):
+                return u, *pair
+        return None
 
     def sample_other_anchor_holder(self, reference: int, anchor: int) -> int | None:
         """Samples an entity that has another anchor and is similar to ``reference``."""
@@ -247,11 +259,10 @@ class EntitySampler:
         n_outgoing = self.lookup.count_outgoing_facts(x)
         anchors = self.pool.get_anchors(x)
         n_anchors = sum(1 for a in anchors if self.pool.is_asserted(x, a))
-        # Restated values are set aside together with those that they restate.
-        n_outgoing -= len(
-            list_restating_facts(self.lookup, x, anchors, self.pool.telling.restating)
-        )
         if self.pool.varying == "subj":
+            # Restated values are set aside together with those that they restate.
+            restating = self.pool.telling.restating
+            n_outgoing -= len(list_restating_facts(self.lookup, x, anchors, restating))
             n_outgoing -= n_anchors
         else:
             n_incoming -= n_anchors
@@ -323,10 +334,12 @@ class EntitySampler:
         self, anchor: int, allowed: Collection[int] | None = None
     ) -> Sequence[int]:
         """Samples entities that have the anchor, of the kind that the next E card needs."""
-        get_holders = (
-            self._get_derived_holders if "E" in self.wants_derived else self.pool.get_holders
-        )
-        candidates = get_holders(anchor)
+        if "E" in self.wants_derived or self.e_kinds == ("inferred",):
+            candidates = self._get_derived_holders(anchor)
+        else:
+            candidates = self.pool.get_holders(anchor)
+            if self.e_kinds == ("asserted",) and len(self.pool.e_kinds) > 1:
+                candidates = [e for e in candidates if self.pool.is_asserted(e, anchor)]
         if allowed is not None:
             candidates = [e for e in candidates if e in allowed]
         if len(candidates) > 2 * MAX_CANDIDATES:

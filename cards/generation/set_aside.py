@@ -192,36 +192,66 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
 def _draw_candidates(
     number: int, need: PoolNeed, removed: set[Triple], seed: object
 ) -> Iterator[_Candidate]:
-    """Draws the terms of a pool, first those of which a fact stays that is not a class."""
+    """Draws the terms of a pool, the most suitable ones first.
+
+    At most ``MAX_LARGE_SHARE`` of a large predicate's facts is set aside for all its pools.
+    """
     pool, lookup = need.pool, need.pool.lookup
     rng = rng_for(seed, "set aside", lookup.terms.get_text(pool.p), pool.varying)
     n_links = lookup.graph_index.count_triples(pool.p)
     max_links = int(n_links * MAX_LARGE_SHARE) if n_links > LARGE_PREDICATE else n_links
-    n_removed = 0
-    reserve: list[tuple[int, tuple[int, ...]]] = []
-
-    def iter_terms() -> Iterator[tuple[int, tuple[int, ...]]]:
-        for x, anchors in _iter_terms(pool, rng):
-            if _has_other_fact(lookup, x, pool.p, removed):
-                yield x, anchors
-            else:
-                reserve.append((x, anchors))
-        yield from reserve
-
-    for x, anchors in itertools.islice(iter_terms(), need.n_terms):
-        chosen = anchors if need.is_single else (anchors[rng.randrange(len(anchors))],)
-        links = frozenset(_find_links(pool, x, chosen))
-        n_removed += sum(p == pool.p for _, p, _ in links)
+    n_removed = sum(p == pool.p for _, p, _ in removed)
+    for x, anchors in itertools.islice(
+        _iter_suitable_terms(pool, rng, removed, is_single=need.is_single), need.n_terms
+    ):
+        links = frozenset(_find_links(pool, x, anchors))
+        n_removed += sum(link[1] == pool.p and link not in removed for link in links)
         if n_removed > max_links:
             return
-        yield _Candidate(number, x, chosen, links, links)
+        yield _Candidate(number, x, anchors, links, links)
 
 
-def _iter_terms(pool: Pool, rng: Random) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yields terms that a question can name, with their anchors, in random order."""
+def _iter_suitable_terms(
+    pool: Pool, rng: Random, removed: set[Triple], *, is_single: bool
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yields terms that a question can name, with the anchors to set aside.
+
+    First those of which a fact stays that is not a class, and among these first those with an
+    anchor that another term keeps: only for them can a card ask for the anchor that was set aside,
+    because the E card of the triplet asks for the same. Of unlike terms, their links would tell
+    whether the claim is true.
+
+    Args:
+        pool: the pool.
+        rng: the random generator.
+        removed: the facts set aside so far, read again for each term.
+        is_single: whether all anchors of a term are set aside, or one of them.
+    """
+    reserves: tuple[list[tuple[int, tuple[int, ...]]], ...] = ([], [])
     for x in _iter_in_random_order(list(pool.anchor_rows), rng):
-        if not _find_obstacle(pool, x):
-            yield x, _list_anchors(pool, x)
+        if _find_obstacle(pool, x):
+            continue
+        anchors = _list_anchors(pool, x)
+        kept = [a for a in anchors if _is_kept_elsewhere(pool, x, a, removed)]
+        if not is_single:
+            choices = kept or anchors
+            anchors = (choices[rng.randrange(len(choices))],)
+        if not _has_other_fact(pool.lookup, x, pool.p, removed):
+            reserves[1].append((x, anchors))
+        elif not kept:
+            reserves[0].append((x, anchors))
+        else:
+            yield x, anchors
+    yield from itertools.chain.from_iterable(reserves)
+
+
+def _is_kept_elsewhere(pool: Pool, x: int, anchor: int, removed: set[Triple]) -> bool:
+    """Returns whether another term that a card can name keeps the anchor, which it can name."""
+    lookup = pool.lookup
+    return lookup.is_nameable(anchor) and any(
+        other != x and pool.make_triple(other, anchor) not in removed and lookup.is_nameable(other)
+        for other in pool.get_holders(anchor)
+    )
 
 
 def _list_anchors(pool: Pool, x: int) -> tuple[int, ...]:
@@ -275,7 +305,8 @@ def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
         triple = pool.make_triple(x, anchor)
         if index.has_triple(*triple):
             yield triple
-        yield from list_restating_facts(pool.lookup, x, [anchor], pool.telling.restating)
+        s, _, o = triple
+        yield from list_restating_facts(pool.lookup, s, [o], pool.telling.restating)
         if terms.is_literal(anchor) or terms.is_literal(x):
             continue
         for s, o in ((x, anchor), (anchor, x)):
