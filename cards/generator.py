@@ -14,13 +14,12 @@ import gc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from cards.card import Card
 from cards.generation.card_maker import FACTORS, PredicateCardMaker, Side, find_sides
-from cards.generation.card_plan import CardPlan
+from cards.generation.card_plan import CardPlan, Phase
 from cards.generation.faithfulness import FaithfulnessCards
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
@@ -159,8 +158,7 @@ def _try_shares(
         probe = [min(n, N_PROBE_TERMS) for n in shares]
         makers, _ = _make_makers(lookup, plan, predicates, sides, _list_needs(sides, probe, factor))
         useful = [
-            next((t for phase in phases for t in maker.iter_triplets(**phase._asdict())), None)
-            is not None
+            next((t for phase in phases for t in maker.iter_triplets(phase)), None) is not None
             for maker in makers
         ]
         if any(useful):
@@ -211,17 +209,6 @@ def _weigh_predicate(group: Sequence[Side], plan: CardPlan) -> int:
 def _count_triplets(card_set: CardSet) -> int:
     counts = Counter(card.label for card in card_set.cards)
     return min(counts[label] for label in LABELS)
-
-
-class Phase(NamedTuple):
-    """A phase of drawing; later ones make triplets that the earlier ones cannot."""
-
-    strict: bool
-    """Whether entities must be alike in degree."""
-    is_last: bool
-    """Whether more claims of U cards may be false in G than true."""
-    any_anchor: bool
-    """Whether they may ask about a value that no claim which was set aside can share."""
 
 
 def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
@@ -298,9 +285,7 @@ def _draw_cards(
                 if phase is None:
                     break
                 active_makers = [
-                    entry
-                    for m in makers
-                    for entry in [(m, m.iter_triplets(**phase._asdict()))] * m.n_turns
+                    entry for m in makers for entry in [(m, m.iter_triplets(phase))] * m.n_turns
                 ]
             maker, triplets = active_makers[turn % len(active_makers)]
             try:
@@ -309,7 +294,7 @@ def _draw_cards(
                 active_makers = [entry for entry in active_makers if entry[1] is not triplets]
                 if maker.n_triplets < min_triplets and maker.pred not in filled:
                     filled.add(maker.pred)
-                    more = maker.iter_triplets(strict=False)
+                    more = maker.iter_triplets(Phase(strict=False))
                     n_more = min_triplets - maker.n_triplets
                     active_makers.append((maker, itertools.islice(more, n_more)))
                 continue

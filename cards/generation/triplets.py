@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cards.card import Card
 from cards.facts import Fact
+from cards.generation.card_plan import Phase
 from cards.generation.card_writer import make_opaque_id, write_card, write_sentence
 from cards.generation.context import (
     Proposal,
@@ -136,22 +137,14 @@ class TripletSource:
         self._failed_searches: set[tuple[str, bool, bool, bool, bool]] = set()
         self._is_last = True
 
-    def iter_triplets(
-        self, *, strict: bool, is_last: bool = True, any_anchor: bool = False
-    ) -> Iterator[Triplet]:
-        """Yields triplets whose entities are alike in degree, or also others that are not.
+    def iter_triplets(self, phase: Phase) -> Iterator[Triplet]:
+        """Yields the triplets of a phase.
 
         A sparse graph may have too few entities and facts to balance everything.
-
-        Args:
-            strict: whether entities must be alike in degree.
-            is_last: whether more claims of U cards may be false in G than true, because there is no
-                further phase that may find true ones.
-            any_anchor: see ``EntitySampler.allows_any_anchor``.
         """
-        self.strict = self.recipes.strict = strict
-        self.recipes.allows_any_anchor = any_anchor
-        self._is_last = is_last
+        self.strict = self.recipes.strict = phase.strict
+        self.recipes.allows_any_anchor = phase.any_anchor
+        self._is_last = phase.is_last
         self._only_false.clear()
         self._exhausted.clear()
         yield from self._iter_round()
