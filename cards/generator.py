@@ -212,9 +212,13 @@ def _count_triplets(card_set: CardSet) -> int:
 
 
 def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
-    kinds = (True,) if plan.is_strict else (True, False)
+    degrees = (True,) if plan.is_strict else (True, False)
     steps = ((False, False), (True, False), (True, True))
-    return tuple(Phase(strict, *step) for step in steps for strict in kinds)
+    return tuple(
+        Phase(strict=strict, is_last=is_last, any_anchor=any_anchor)
+        for is_last, any_anchor in steps
+        for strict in degrees
+    )
 
 
 def _list_needs(

@@ -64,4 +64,5 @@ class Phase(NamedTuple):
     """Whether more claims of U cards may be false in G than true, because no further phase may find
     true ones."""
     any_anchor: bool = False
-    """Whether they may ask about an anchor that is set aside of no term, see ``EntitySampler``."""
+    """Whether false claims of U cards may be about any value, also one that no true one can be
+    about."""

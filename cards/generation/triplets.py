@@ -191,7 +191,7 @@ class TripletSource:
         counts = self.unknown_counts
         self.recipes.wants_true = name not in self._only_false and counts[True] <= counts[False]
         n_proved = self.proved_counts[name]
-        limits = (name, self.strict, self.recipes.allows_any_anchor, self.recipes.wants_true)
+        limits = (name, self.strict, self.recipes.asks_any_anchor, self.recipes.wants_true)
         if "inferred" in self.recipes.e_kinds and name not in SURFACE_RECIPES:
             self.recipes.wants_derived = self._quota.wanted
             n_tries = MAX_FAILED_PROPOSALS * (PATIENCE if n_proved else 1)
