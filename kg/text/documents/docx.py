@@ -18,6 +18,8 @@ MAX_TEXT_PART_BYTES = 32 * 1024 * 1024
 """Maximum size of an XML part after unpacking; its tree needs about ten times as much memory."""
 MAX_PARTS = 10_000
 """Maximum number of parts."""
+MAX_COLUMNS = 100
+"""Maximum number of columns that a cell of a table may span; Word allows 63."""
 MAX_DEPTH = 20
 """Maximum nesting of tables; deeper ones are left out."""
 
@@ -110,6 +112,11 @@ def _unwrap_text(body: Any) -> None:
         for child in list(element):
             element.addprevious(child)
         element.getparent().remove(element)
+    for span in list(body.iter(_WORD + "gridSpan")):
+        # python-docx lists a cell as often as it has columns.
+        number = span.get(_WORD + "val", "")
+        if not number.isdecimal() or len(number) > 4 or int(number) > MAX_COLUMNS:
+            span.getparent().remove(span)
     for box in list(body.iter(_WORD + "txbxContent")):
         anchor = next(box.iterancestors(_WORD + "p"), None)
         if anchor is not None:

@@ -546,3 +546,18 @@ def test_text_of_fields_controls_insertions_and_boxes_is_read(tmp_path: Path) ->
         "In a box.",
         "a | b",
     ]
+
+
+def test_a_cell_that_claims_to_span_a_billion_columns_is_one_cell(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=2, cols=3)
+    for number, cell in enumerate(cell for row in table.rows for cell in row.cells):
+        cell.text = "abcdef"[number]
+    table.cell(0, 0).merge(table.cell(0, 1))
+    for cell, columns in ((table.cell(0, 0), "2"), (table.cell(1, 2), "2000000000")):
+        span = cell._tc.get_or_add_tcPr().get_or_add_gridSpan()
+        span.set("{http://schemas.openxmlformats.org/wordprocessingml/2006/main}val", columns)
+    document.save(str(tmp_path / "a.docx"))
+    assert read_blocks(tmp_path / "a.docx", (tmp_path / "a.docx").read_bytes()) == [
+        "a b | c\nd | e | f"
+    ]
