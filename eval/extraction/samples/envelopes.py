@@ -173,11 +173,11 @@ def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
     The reply of a model server is none either, although a schema may have its "id" or "name", nor
     an object around another one that has more of these keys.
     """
-    if not record or not any(key in declared for key in record):
+    n_own = _count_declared_keys(record, declared)
+    if not n_own:
         return bool(record)
-    n_own = sum(key in declared for key in record)
     if any(
-        _count_declared(record[key], declared) > n_own
+        _count_declared_keys(record[key], declared) > n_own
         for key in VALUE_KEYS
         if key in record and key not in declared
     ):
@@ -189,7 +189,7 @@ def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
     )
 
 
-def _count_declared(value: Any, declared: Collection[str]) -> int:
+def _count_declared_keys(value: Any, declared: Collection[str]) -> int:
     """Counts the declared keys of an object, which may be given as a text of JSON."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
@@ -213,7 +213,7 @@ def _find_value_key(
         if isinstance(record.get(key), dict | list) and (record[key] or key not in _REPLY_LISTS)
     ]
     for key in found:
-        if _count_declared(record[key], declared):
+        if _count_declared_keys(record[key], declared):
             return key
     if found:
         return found[0]

@@ -16,7 +16,7 @@ import msgspec
 
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
 from eval.extraction.samples.envelopes import VALUE_KEYS, open_record, split_confidences
-from eval.extraction.samples.prediction_rows import are_extractions, make_record, mark_failed
+from eval.extraction.samples.prediction_rows import are_extractions, make_record, mark_failed_row
 from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.verdicts.quotes import QUOTES
@@ -250,10 +250,9 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
     if names.rows_are_numbered and id_field not in columns:
         rows = list(_number_rows(rows, id_field, file.path, names))
     if "value" not in form.field_map and are_extractions(rows, mapped, names):
-        is_table = bool(header)
-        rows = [(where, make_record(row, mapped, names, is_table)) for where, row in rows]
+        rows = [(where, make_record(row, mapped, names, bool(header))) for where, row in rows]
     elif not header and mapped.name_field("value") in columns:
-        rows = [(where, mark_failed(row, mapped)) for where, row in rows]
+        rows = [(where, mark_failed_row(row, mapped)) for where, row in rows]
     found = read_predictions(file, names, mapped, rows)
     return replace(found, replies=_name_samples(found.replies, names, file.path))
 

@@ -44,14 +44,14 @@ def make_record(
     declared = names.get_declared_keys(id_) if id_ else frozenset[str]()
     about = {form.name_field(name) for name in ("id", "repeat", "confidence", "error", "raw")}
     outside = about - declared
-    record = {key: value for key, value in row.items() if key in about - (declared - {id_field})}
+    record = {key: value for key, value in row.items() if key in outside | {id_field}}
     fields = {key: value for key, value in row.items() if key not in outside}
     if is_table and id_:
         fields = {key: names.read_cell(id_, key, cell) for key, cell in fields.items()}
     return {**record, form.name_field("value"): fields}
 
 
-def mark_failed(row: dict[str, Any], form: PredictionFormat) -> dict[str, Any]:
+def mark_failed_row(row: dict[str, Any], form: PredictionFormat) -> dict[str, Any]:
     """Adds an error to a row without the field that has the extractions of other rows."""
     value_field, error_field = form.name_field("value"), form.name_field("error")
     if value_field in row or row.get(error_field):

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from eval.extraction.matchers.schema_nodes import get_schema_plan
 from eval.extraction.samples.documents import strip_markers
 from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
 from eval.extraction.samples.sample import MARKS, Sample
-from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from eval.extraction.view import read_extraction
 from eval.harness.reply import Reply
 from eval.model.replies.schema_form import asks_for_array
@@ -45,7 +45,7 @@ class SampleNames:
             )
             for sample in samples
         }
-        self._schemas = {sample.id: unwrap_schema(sample.schema)[0] for sample in samples}
+        self._schemas = {sample.id: sample.schema for sample in samples}
         # Where gold has objects with a key "value", these are no values with a confidence.
         self._with_value_key = {
             sample.id
@@ -71,9 +71,7 @@ class SampleNames:
 
     def read_cell(self, id_: str, key: str, cell: Any) -> Any:
         """Reads a cell of a table: as JSON where the schema asks for something else than a text."""
-        schema = self._schemas[id_]
-        part = schema.get("properties", {}).get(key) if isinstance(schema, dict) else None
-        types = part.get("type") if isinstance(part, dict) else None
+        types = get_schema_plan(self._schemas[id_]).root.get_child(key).types
         if not isinstance(cell, str) or not types or "string" in types:
             return cell
         try:

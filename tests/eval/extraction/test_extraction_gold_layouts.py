@@ -15,6 +15,7 @@ from stage_calls import check_error_line, run_epoche
 from eval.extraction.samples.envelopes import open_record, split_confidences
 from eval.extraction.samples.gold import load_gold
 from eval.extraction.samples.sample import MARKS
+from eval.extraction.samples.sample_names import SampleNames
 from kg.base.errors import MissingFileError, RecordError
 
 SCHEMA = {
@@ -492,6 +493,28 @@ def test_a_table_with_a_column_for_each_field_is_read(tmp_path: Path) -> None:
     assert score(tmp_path / "out", root / "truth", f"s={tmp_path / 'own.csv'}").code == 0
     report = json.loads((tmp_path / "out" / "metrics.json").read_bytes())["report"]
     assert report["systems"]["s"]["metrics"]["field_f1_lenient"]["value"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("schema", "cell", "value"),
+    [
+        (
+            {"properties": {"age": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}},
+            "36",
+            36,
+        ),
+        ({"properties": {"age": {"type": ["integer", "null"]}}}, "36", 36),
+        ({"properties": {"age": {"type": ["integer", "string"]}}}, "36", "36"),
+        ({"properties": {"age": {"type": "integer"}}}, "many", "many"),
+        ({"properties": ["age"]}, "36", "36"),  # unusable
+    ],
+)
+def test_cells_are_read_by_the_types_of_the_schema(
+    tmp_path: Path, schema: Any, cell: str, value: Any
+) -> None:
+    row = {"id": "d1", "schema": {"type": "object"} | schema, "expected": {"age": 36}}
+    samples = load_gold(str(write_json(tmp_path / "gold.json", [row]))).samples
+    assert SampleNames(samples).read_cell("d1", "age", cell) == value
 
 
 @pytest.mark.parametrize("order", [1, -1])
