@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from eval.harness.base_manifest import BaseManifest
-from eval.harness.resume import read_run_manifest
+from eval.harness.resume import read_run_manifest, write_run_manifest
 from eval.harness.session import RunStatus
 from eval.harness.totals import CallTotals
 from kg.base.errors import MissingFileError
-from kg.base.files import require_file, write_json_atomic
+from kg.base.files import require_file
 
 COMMAND = "epoche eval"
 
@@ -91,6 +91,9 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     """By system, the observed mode of structured output and the reported model names."""
     accepted_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """What ``--allow-changed`` accepted when the run was resumed or merged; absent if nothing."""
+    content_sha256: str = ""
+    """Digest of all other fields, so that changes of the manifest are noticed; empty while a
+    session runs."""
 
     @property
     def system_names(self) -> tuple[str, ...]:
@@ -139,7 +142,7 @@ def write_manifest(path: Path | str, manifest: RunManifest) -> None:
     Raises:
         WriteError: the disk is full or the folder cannot be written.
     """
-    write_json_atomic(path, manifest)
+    write_run_manifest(path, manifest)
 
 
 def find_card_file(manifest: Path | str) -> Path | None:

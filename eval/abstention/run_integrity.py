@@ -26,6 +26,7 @@ from eval.harness.verification.changed_files import (
     UNVERIFIED_ROWS,
     describe_accepted,
     describe_recorded,
+    lacks_hashes,
     make_changed_error,
     try_to_verify,
     warn_unverified,
@@ -158,7 +159,7 @@ def check_integrity(
         manifest = read_manifest(manifest_file) if manifest_file.is_file() else None
         if manifest is not None:
             manifests[file.path] = manifest
-        if manifest is None or manifest.rows_sha256 is None or manifest.status == "running":
+        if manifest is None or lacks_hashes(manifest) or manifest.status == "running":
             unverified.append(file.path)
             status = "" if manifest is None else manifest.status
             warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)

@@ -35,6 +35,7 @@ class BaseManifest(msgspec.Struct, frozen=True, kw_only=True):
         calls: CallTotals | None
         observed: dict[str, Any]
         accepted_changes: tuple[str, ...] | msgspec.UnsetType
+        content_sha256: str
 
     @property
     def system_names(self) -> tuple[str, ...]:

@@ -10,14 +10,14 @@ from typing import Any, Generic
 import msgspec
 
 from eval.harness.journals.journal import Journal, RowReader
-from eval.harness.resume import OUT_HINT, AnyManifest, make_no_resume_error
+from eval.harness.resume import OUT_HINT, AnyManifest, make_no_resume_error, write_run_manifest
 from eval.harness.session import RunLimits, RunStatus, Session
 from eval.harness.systems.description import merge_observed
 from eval.harness.totals import CallMeter
 from eval.harness.verification.changed_files import lacks_hashes, record_accepted
 from eval.harness.workers import Question
 from kg.base.errors import ChangedRunError
-from kg.base.files import sha256_file, write_json_atomic
+from kg.base.files import sha256_file
 from kg.base.provenance import utc_now
 
 _DEFAULT_LIMITS = RunLimits()
@@ -193,7 +193,7 @@ class BaseRun(Generic[AnyManifest]):
 
     def save_manifest(self, status: RunStatus) -> None:
         """Writes the manifest; at the end of a session, after the rows that it counts."""
-        write_json_atomic(
+        write_run_manifest(
             self._manifest_file,
             msgspec.structs.replace(
                 self._manifest,

@@ -57,6 +57,9 @@ class FolderManifest(BaseManifest, frozen=True, kw_only=True):
     """The observed modes of structured output and the model names that servers reported."""
     accepted_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """What ``--allow-changed`` accepted when the run was resumed or merged; absent if nothing."""
+    content_sha256: str = ""
+    """Digest of all other fields, so that changes of the manifest are noticed; empty while a
+    session runs."""
 
     @property
     def item_count(self) -> int:

@@ -1,4 +1,4 @@
-"""Checks that an interrupted run may be resumed, and resumes its manifest."""
+"""Reads and writes manifests of runs, and checks that an interrupted run may be resumed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from eval.harness.base_manifest import BaseManifest
-from kg.base.errors import CardSetMismatchError, RecordError, SettingError, WriteError
-from kg.base.files import require_file
+from kg.base.errors import (
+    CardSetMismatchError,
+    ChangedRunError,
+    RecordError,
+    SettingError,
+    WriteError,
+)
+from kg.base.files import require_file, write_json_atomic
+from kg.base.provenance import compute_content_digest
 
 MAX_REPEATS: Final = 10_000
 """Maximum number of repeats that a manifest may name; ``--repeat`` has the same limit."""
@@ -40,14 +47,17 @@ def read_run_manifest(
     Raises:
         MissingFileError: no such file.
         RecordError: the file is not a manifest of this type, or its numbers are not those of a run.
+        ChangedRunError: it was changed after the run.
     """
     path = Path(path)
     refuse_other_benchmark(path.parent, manifest_type, command)
     path = require_file(path, "run manifest")
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=manifest_type)
+        content = path.read_bytes()
+        manifest = msgspec.json.decode(content, type=manifest_type)
         if isinstance(manifest, BaseManifest):
             _check_size(manifest)
+            _check_digest(path, manifest, msgspec.json.decode(content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a run manifest: {error}",
@@ -55,6 +65,30 @@ def read_run_manifest(
             hint=f"`{command}` writes it next to its rows; run again with --overwrite.",
         ) from error
     return manifest
+
+
+def write_run_manifest(path: Path | str, manifest: BaseManifest) -> None:
+    """Writes a manifest atomically, with its digest unless a session runs.
+
+    Raises:
+        WriteError: the disk is full or the folder cannot be written.
+    """
+    manifest = msgspec.structs.replace(manifest, content_sha256="")
+    if manifest.status != "running":
+        digest = compute_content_digest(round_trip_json(manifest))
+        manifest = msgspec.structs.replace(manifest, content_sha256=digest)
+    write_json_atomic(path, manifest)
+
+
+def _check_digest(path: Path, manifest: BaseManifest, fields: dict[str, Any]) -> None:
+    """Refuses a manifest that was changed after the run."""
+    if manifest.content_sha256 not in ("", compute_content_digest(fields)):
+        raise ChangedRunError(
+            f"{path.name} was changed after the run",
+            where=str(path),
+            hint="Restore it or run again. Without its field content_sha256 it is read, and every "
+            "signature then says that nothing shows whether the run was changed.",
+        )
 
 
 def refuse_other_benchmark(folder: Path, manifest_type: type[msgspec.Struct], command: str) -> None:

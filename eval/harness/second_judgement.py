@@ -14,11 +14,16 @@ from eval.harness.folder_run import RunDescription, refuse_leftovers, run_in_fol
 from eval.harness.journals.journal import Journal
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, VOTES, read_replies
-from eval.harness.resume import OUT_HINT, make_no_resume_error, read_run_manifest
+from eval.harness.resume import (
+    OUT_HINT,
+    make_no_resume_error,
+    read_run_manifest,
+    write_run_manifest,
+)
 from eval.harness.totals import CallMeter, CallTotals
 from eval.harness.verification.changed_files import find_changed_files, make_changed_error
 from kg.base.errors import CardSetMismatchError, IncompleteRunError, WriteError
-from kg.base.files import atomic_writer, require_file, sha256_file, write_json_atomic
+from kg.base.files import atomic_writer, require_file, sha256_file
 
 
 def judge_again(
@@ -115,7 +120,7 @@ def _copy_run(run: Path, flags: RunFlags, description: RunDescription[Item, Row,
         first_manifest = msgspec.structs.replace(
             description.manifest, calls=_compute_reply_totals(run)
         )
-        write_json_atomic(out / benchmark.manifest_file, first_manifest)
+        write_run_manifest(out / benchmark.manifest_file, first_manifest)
         _copy_file(run / REPLIES, out / REPLIES)
 
 

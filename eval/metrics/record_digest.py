@@ -12,9 +12,8 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from kg.base.errors import ChangedRunError
-from kg.base.files import sha256_bytes
+from kg.base.provenance import CONTENT_DIGEST, compute_content_digest
 
-_FIELD: Final = "content_sha256"
 CHANGED_METRICS: Final = "metrics:changed"
 """What is said of numbers that were edited after they were computed, and accepted all the same."""
 UNVERIFIED_METRICS: Final = "metrics:unverified"
@@ -35,7 +34,7 @@ Record = TypeVar("Record", bound=DigestedRecord)
 
 def add_digest(record: Record) -> Record:
     """Returns a struct with the digest of all its other fields, to be written as it is."""
-    digest = compute_digest(msgspec.json.decode(msgspec.json.encode(record)))
+    digest = compute_content_digest(msgspec.json.decode(msgspec.json.encode(record)))
     changed: Any = record
     return msgspec.structs.replace(changed, content_sha256=digest)  # type: ignore[no-any-return]
 
@@ -59,12 +58,12 @@ def check_digest(
     """
     fields = msgspec.json.decode(path.read_bytes())
     fields = fields[key] if key else fields
-    recorded = fields.get(_FIELD)
+    recorded = fields.get(CONTENT_DIGEST)
     if not recorded:
         return (
             f"Nothing shows whether numbers in {path.name} were changed ({UNVERIFIED_METRICS}).",
         )
-    if recorded == compute_digest(fields):
+    if recorded == compute_content_digest(fields):
         return ()
     problem = ChangedRunError(
         f"numbers or texts in {path.name} were changed after it was computed",
@@ -80,9 +79,3 @@ def check_digest(
 def is_about_metrics(warning: str) -> bool:
     """Returns whether a warning is one that ``check_digest`` returned."""
     return warning.endswith((f"({CHANGED_METRICS}).", f"({UNVERIFIED_METRICS})."))
-
-
-def compute_digest(fields: dict[str, Any]) -> str:
-    """Computes the digest of a JSON object, whatever the order of its keys and its white space."""
-    content = {name: value for name, value in fields.items() if name != _FIELD}
-    return sha256_bytes(msgspec.json.encode(content, order="sorted"))

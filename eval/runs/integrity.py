@@ -21,6 +21,7 @@ from eval.harness.verification.changed_files import (
     describe_accepted,
     describe_recorded,
     find_changed_files,
+    lacks_hashes,
     list_hashed_files,
     make_changed_error,
     try_to_verify,
@@ -87,7 +88,7 @@ def check_folders(folders: Sequence[Path], *, allow_changed: bool = False) -> Fo
         if recorded := describe_recorded(manifest):
             detail = CHANGED_ROWS
             warnings += recorded
-        if not manifest.files_sha256 or manifest.status == "running":
+        if lacks_hashes(manifest) or manifest.status == "running":
             detail = detail or UNVERIFIED_ROWS
             manifest_file = folder / benchmark.manifest_file
             warn_unverified(folder, manifest_file, status=manifest.status, is_foreign=False)

@@ -8,14 +8,17 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from kg.base.errors import RecordError
+from kg.base.files import sha256_bytes
 
 AnyManifest = TypeVar("AnyManifest")
 
+CONTENT_DIGEST: Final = "content_sha256"
+"""The field of manifests and records that has the digest of all their other fields."""
 _LIBRARIES = ("epoche", "rdflib", "pyshacl", "pyoxigraph", "numpy")
 
 
@@ -48,6 +51,12 @@ def read_card_manifest(cards: Path | str, manifest_type: type[AnyManifest]) -> A
             where=str(path),
             hint="Generate the cards again; remove the file if Epoché did not make the cards.",
         ) from error
+
+
+def compute_content_digest(fields: dict[str, Any]) -> str:
+    """Computes the digest of a JSON object, whatever the order of its keys and its white space."""
+    content = {name: value for name, value in fields.items() if name != CONTENT_DIGEST}
+    return sha256_bytes(msgspec.json.encode(content, order="sorted"))
 
 
 def make_relative_name(target: Path | str, folder: Path | str) -> str:

@@ -12,8 +12,7 @@ from stage_calls import CommandResult, run_epoche
 
 from eval.abstention.manifest import read_manifest
 from eval.abstention.metrics.record import read_metrics
-from eval.metrics.record_digest import compute_digest
-from kg.base.provenance import manifest_path
+from kg.base.provenance import compute_content_digest, manifest_path
 
 LEAK = (
     "Labels can be predicted without reading the evidence, by degrees in the graph: balanced "
@@ -120,7 +119,7 @@ def test_the_report_begins_with_the_warnings(folder: Path, tmp_path: Path) -> No
     # Metrics of an earlier version do not have them.
     record: dict[str, Any] = json.loads(metrics.read_text("utf-8"))
     del record["warnings"]
-    record["content_sha256"] = compute_digest(record)
+    record["content_sha256"] = compute_content_digest(record)
     metrics.write_text(json.dumps(record), "utf-8")
     report = ("report", *list_results(folder), "--metrics", metrics, "--out", out)
     check_first_lines(run(*report).out)

@@ -20,8 +20,8 @@ from benchmark_runs import FOLDER_COMMANDS
 from stage_calls import CommandResult, check_error_line, run_epoche
 
 from cards.card import hash_card_set, read_cards
-from eval.metrics.record_digest import compute_digest
 from kg.base.files import sha256_file
+from kg.base.provenance import compute_content_digest
 
 CHANGED = 40
 """Exit code of commands that refuse changed rows or cards."""
@@ -102,8 +102,22 @@ def set_fields(numbers: slice, **fields: object) -> Change:
     return partial(change_rows, change=change)
 
 
+def write_forged(path: Path, manifest: Row) -> None:
+    """Writes a manifest, with its own digest if it has one."""
+    if manifest.get("content_sha256"):
+        manifest["content_sha256"] = compute_content_digest(manifest)
+    path.write_text(json.dumps(manifest), "utf-8")
+
+
 def edit_manifest(folder: Path, name: str = "kg", **fields: object) -> None:
+    """Sets fields of a manifest, and its digest as a careful forger would."""
     path = folder / f"{name}.manifest.json"
+    write_forged(path, {**json.loads(path.read_bytes()), **fields})
+
+
+def edit_manifest_carelessly(folder: Path, **fields: object) -> None:
+    """Sets fields of a manifest without its digest."""
+    path = folder / "kg.manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_bytes()), **fields}), "utf-8")
 
 
@@ -272,6 +286,13 @@ TAMPERINGS: dict[str, Change] = {
         shutil.copy(folder / "rag.manifest.json", folder / "kg.manifest.json"),
         None,
     )[1],
+    "another model": partial(edit_manifest_carelessly, model="gpt-9"),
+    "another setting": partial(edit_manifest_carelessly, params={"depth": 9}),
+    "a warning about the cards hidden": chain(
+        partial(edit_manifest, card_warnings=["Labels can be predicted."]),
+        partial(edit_manifest_carelessly, card_warnings=[]),
+    ),
+    "no digest of the manifest": partial(edit_manifest_carelessly, content_sha256=""),
     "manifest removed": lambda folder: (folder / "kg.manifest.json").unlink(),
     # Cards.
     "question of a card edited": partial(edit_card, question="Does it rain?"),
@@ -296,6 +317,7 @@ ONLY_VERIFY = {"E and C swapped with their proofs, all hashes forged"}
 FLAGGED: dict[str, str] = {
     "no hash of the rows": "rows:unverified",
     "manifest removed": "rows:unverified",
+    "no digest of the manifest": "rows:unverified",
     "another card file": "cards:unchecked",
     # The rows that are promised and missing count as ERROR, and a note says so.
     "more repeats promised": "missing from kg",
@@ -809,7 +831,12 @@ def edit_run_manifest(run: Path, change: Callable[[Row], object]) -> None:
     path = next(p for p in (run / "run_manifest.json", run / "manifest.json") if p.exists())
     manifest = json.loads(path.read_bytes())
     change(manifest)
-    path.write_text(json.dumps(manifest), "utf-8")
+    write_forged(path, manifest)
+
+
+def edit_run_manifest_carelessly(run: Path) -> None:
+    path = next(p for p in (run / "run_manifest.json", run / "manifest.json") if p.exists())
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "seed": 7}), "utf-8")
 
 
 def increase_count(manifest: Row) -> None:
@@ -836,6 +863,7 @@ FOLDER_TAMPERINGS: dict[str, Change] = {
     "votes added": lambda run: (run / "votes.jsonl").write_text("", "utf-8") and None,
     "replies removed": lambda run: (run / "replies.jsonl").unlink(),
     "stale counts": partial(edit_run_manifest, change=increase_count),
+    "another seed": edit_run_manifest_carelessly,
     "stale hash": partial(
         edit_run_manifest, change=lambda m: m["files_sha256"].update({"rows.jsonl": "0" * 64})
     ),
@@ -900,7 +928,7 @@ def test_edited_numbers_of_a_run_folder_are_refused_or_said(run: Path) -> None:
 
 def forge_rows(record: Row) -> None:
     record["rows_sha256"] = "0" * 64
-    record["content_sha256"] = compute_digest(record)
+    record["content_sha256"] = compute_content_digest(record)
 
 
 @pytest.mark.parametrize("tampering", FOLDER_TAMPERINGS)

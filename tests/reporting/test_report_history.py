@@ -14,8 +14,8 @@ from epoche.cli import app
 from eval.abstention.history import build_history_section
 from eval.blocks.axis_charts import CurveChart
 from eval.blocks.blocks import Figures
-from eval.metrics.record_digest import compute_digest
 from kg.base.errors import ChangedRunError, MissingFileError, RecordError, SettingError
+from kg.base.provenance import compute_content_digest
 
 SYSTEMS = {"careful": (0.7, 0.25, 0.0), "hasty": (0.5, 0.1, 0.1)}
 EARLIER = {"careful": (0.4, 0.3, 0.0), "former": (0.9, 0.0, 0.0)}
@@ -27,7 +27,7 @@ def set_start(metrics: Path, started: str | None, version: str = "0.1.0") -> Pat
     document["version"] = version
     for source in document["sources"]:
         source["manifest"]["started"] = started
-    document["content_sha256"] = compute_digest(document)
+    document["content_sha256"] = compute_content_digest(document)
     metrics.write_text(json.dumps(document), encoding="utf-8")
     return metrics
 

@@ -16,7 +16,7 @@ from eval.harness.merging.journal_merger import read_shards, write_shards
 from eval.harness.merging.shards import combine_manifests, sort_shards
 from eval.harness.outputs import delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, VOTES, Reply, Vote, read_votes
-from eval.harness.resume import read_run_manifest
+from eval.harness.resume import read_run_manifest, write_run_manifest
 from eval.harness.row_writer import write_rows
 from eval.harness.totals import CallMeter
 from eval.harness.verification.changed_files import (
@@ -29,7 +29,7 @@ from eval.harness.verification.changed_files import (
     record_accepted,
 )
 from kg.base.errors import ChangedRunError, IncompleteRunError, RecordError, WriteError
-from kg.base.files import atomic_writer, require_file, write_json_atomic, write_jsonl_atomic
+from kg.base.files import atomic_writer, require_file, write_jsonl_atomic
 
 _DATASET_FIELDS = ("dataset_sha256", "sample_count")
 
@@ -112,7 +112,7 @@ def merge_folders(
             if any(map(lacks_hashes, manifests))
             else hash_run_files(out, benchmark),
         )
-        write_json_atomic(out / benchmark.manifest_file, merged)
+        write_run_manifest(out / benchmark.manifest_file, merged)
         benchmark.write_outputs(out)
     return merged
 

@@ -13,10 +13,11 @@ from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.journals.journal import Journal
 from eval.harness.outputs import delete_outputs, delete_outputs_and_report, require_owned_folder
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
+from eval.harness.resume import write_run_manifest
 from eval.harness.row_writer import make_reply_key, write_rows
 from eval.harness.verification.changed_files import hash_run_files
 from kg.base.errors import WriteError
-from kg.base.files import to_json_bytes, write_json_atomic
+from kg.base.files import to_json_bytes
 from kg.base.provenance import utc_now
 
 NO_PREDICTION = "there is no prediction for it"
@@ -105,7 +106,7 @@ def write_scored_run(
             counts=counts,
             files_sha256=hash_run_files(out, benchmark),
         )
-        write_json_atomic(out / benchmark.manifest_file, finished)
+        write_run_manifest(out / benchmark.manifest_file, finished)
     return finished
 
 

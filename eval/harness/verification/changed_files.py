@@ -94,11 +94,11 @@ def make_changed_error(
 
 
 def lacks_hashes(manifest: BaseManifest) -> bool:
-    """Returns whether a run ended and its manifest has no hash of the rows.
+    """Returns whether a run ended and its manifest has no hash of the rows, or none of itself.
 
     Rows computed from such rows are not known to be unchanged either: a hash of them would say so.
     """
-    return manifest.status != "running" and not manifest.file_hashes
+    return manifest.status != "running" and not (manifest.file_hashes and manifest.content_sha256)
 
 
 def warn_unverified(rows: Path, manifest: Path, *, status: str = "", is_foreign: bool) -> None:
@@ -114,7 +114,7 @@ def warn_unverified(rows: Path, manifest: Path, *, status: str = "", is_foreign:
         reason = f"its run is not finished (status in {manifest.name}: running)"
         advice = "Finish the run first."
     elif status:
-        reason = f"{manifest.name} records no hash of them"
+        reason = f"{manifest.name} records no hash of them, or none of itself"
         advice = "Run again with this version to have one."
     elif is_foreign:
         reason = "another program wrote them, without a manifest"
