@@ -18,6 +18,8 @@ from kg.base.errors import CardSetMismatchError
 from kg.base.files import to_json_bytes, write_files_atomic
 from kg.base.plain_text import join_list
 from kg.base.provenance import (
+    CONTENT_DIGEST,
+    compute_content_digest,
     make_relative_name,
     manifest_path,
     package_version,
@@ -270,9 +272,10 @@ def write_card_set(
     Raises:
         WriteError: one of them cannot be written; existing files are unchanged.
     """
+    signed = {**manifest, CONTENT_DIGEST: compute_content_digest(manifest)}
     files = {
         Path(path): b"".join(to_json_bytes(card_to_json(card)) + b"\n" for card in cards),
-        manifest_path(path): to_json_bytes(manifest, indent=2) + b"\n",
+        manifest_path(path): to_json_bytes(signed, indent=2) + b"\n",
     }
     if graph is not None:
         files[get_graph_path(path)] = graph.to_ntriples()

@@ -75,7 +75,7 @@ def write_run_manifest(path: Path | str, manifest: BaseManifest) -> None:
     """
     manifest = msgspec.structs.replace(manifest, content_sha256="")
     if manifest.status != "running":
-        digest = compute_content_digest(round_trip_json(manifest))
+        digest = compute_content_digest(manifest)
         manifest = msgspec.structs.replace(manifest, content_sha256=digest)
     write_json_atomic(path, manifest)
 

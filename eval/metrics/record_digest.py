@@ -34,7 +34,7 @@ Record = TypeVar("Record", bound=DigestedRecord)
 
 def add_digest(record: Record) -> Record:
     """Returns a struct with the digest of all its other fields, to be written as it is."""
-    digest = compute_content_digest(msgspec.json.decode(msgspec.json.encode(record)))
+    digest = compute_content_digest(record)
     changed: Any = record
     return msgspec.structs.replace(changed, content_sha256=digest)  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kg.base.errors import RecordError
+from kg.base.errors import ChangedRunError, RecordError
 from kg.base.files import sha256_bytes
 
 AnyManifest = TypeVar("AnyManifest")
@@ -39,22 +39,38 @@ def read_card_manifest(cards: Path | str, manifest_type: type[AnyManifest]) -> A
     Raises:
         RecordError: the manifest is damaged. Ignoring it could evaluate a system with another
             graph than the one the cards were made from.
+        ChangedRunError: the manifest was changed after the cards were made.
     """
     path = manifest_path(cards)
     if not path.exists():
         return None
     try:
-        return msgspec.json.decode(path.read_bytes(), type=manifest_type)
+        content = path.read_bytes()
+        manifest = msgspec.json.decode(content, type=manifest_type)
+        fields = msgspec.json.decode(content, type=dict[str, Any])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a card manifest: {error}",
             where=str(path),
             hint="Generate the cards again; remove the file if Epoché did not make the cards.",
         ) from error
+    if fields.get(CONTENT_DIGEST, "") not in ("", compute_content_digest(fields)):
+        raise ChangedRunError(
+            f"{path.name} was changed after the cards were made",
+            where=str(path),
+            hint="Restore it, or generate the cards again. Without its field content_sha256 it is "
+            "read as it is.",
+        )
+    return manifest
 
 
-def compute_content_digest(fields: dict[str, Any]) -> str:
-    """Computes the digest of a JSON object, whatever the order of its keys and its white space."""
+def compute_content_digest(record: Any) -> str:
+    """Computes the digest of a record's JSON, whatever the order of its keys and its white space.
+
+    Args:
+        record: a struct or dict, or the JSON object decoded from its file.
+    """
+    fields = msgspec.json.decode(msgspec.json.encode(record))
     content = {name: value for name, value in fields.items() if name != CONTENT_DIGEST}
     return sha256_bytes(msgspec.json.encode(content, order="sorted"))
 

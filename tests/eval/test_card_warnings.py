@@ -31,7 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("cards", "--domain", "mayors", "--num-per-type", 4, "--out", cards)
     manifest = json.loads(manifest_path(cards).read_text("utf-8"))
     assert manifest["warnings"] == []
-    manifest_path(cards).write_text(json.dumps(manifest | {"warnings": [LEAK, HOSTILE]}), "utf-8")
+    manifest["warnings"] = [LEAK, HOSTILE]
+    manifest["content_sha256"] = compute_content_digest(manifest)
+    manifest_path(cards).write_text(json.dumps(manifest), "utf-8")
     for system in ("kg", "rag"):
         run("eval", "--cards", cards, "--system", system, "--out", folder / f"{system}.jsonl")
     return folder

@@ -115,9 +115,9 @@ def edit_manifest(folder: Path, name: str = "kg", **fields: object) -> None:
     write_forged(path, {**json.loads(path.read_bytes()), **fields})
 
 
-def edit_manifest_carelessly(folder: Path, **fields: object) -> None:
+def edit_manifest_carelessly(folder: Path, name: str = "kg", **fields: object) -> None:
     """Sets fields of a manifest without its digest."""
-    path = folder / "kg.manifest.json"
+    path = folder / f"{name}.manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_bytes()), **fields}), "utf-8")
 
 
@@ -304,6 +304,7 @@ TAMPERINGS: dict[str, Change] = {
     "two thirds swapped, all hashes forged": chain(
         partial(swap_labels, numbers=slice(8)), forge_all
     ),
+    "manifest of the cards edited": partial(edit_manifest_carelessly, name="cards", domain="other"),
     "cards copied": copy_cards,
     "cards copied, hashes of the run forged": chain(copy_cards, forge_hashes),
     "cards copied, all hashes forged": chain(copy_cards, forge_all),
