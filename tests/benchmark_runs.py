@@ -89,9 +89,12 @@ COMMANDS: dict[str, list[object]] = {
 FOLDER_COMMANDS = {name: command for name, command in COMMANDS.items() if name != "cards"}
 """The benchmarks that write a folder; a run of cards writes one result file."""
 LIMIT = 5
-CHANGING_KEYS = ("started", "ended", "resumed", "dataset", "cards_file", "search_file")
-"""Keys of a manifest that differ between two runs of the same kind: times, and paths relative to
-the folder."""
+CHANGING_KEYS = (
+    *("started", "ended", "resumed", "content_sha256"),
+    *("dataset", "cards_file", "search_file"),
+)
+"""Keys of a manifest that differ between two runs of the same kind: times with the digest that
+covers them, and paths relative to the folder."""
 
 _SLOW_JOURNAL = """
 import sys, time

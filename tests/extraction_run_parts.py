@@ -138,7 +138,7 @@ def read_metrics(out: Path) -> dict[str, Any]:
     return {name: system["metrics"] for name, system in report["systems"].items()}
 
 
-TIME_FIELDS = frozenset({"started", "ended", "resumed"})
+TIME_FIELDS = frozenset({"started", "ended", "resumed", "content_sha256"})
 """Fields of a manifest that differ from run to run."""
 
 

@@ -215,7 +215,7 @@ REPLAY = (
 )
 """Flags of a run of shipped samples whose replies are recorded; ``--limit`` asks at most 25."""
 
-TIME_FIELDS = {"started", "ended", "resumed"}
+TIME_FIELDS = {"started", "ended", "resumed", "content_sha256"}
 """Fields of a manifest that differ from run to run."""
 
 PUBLISHED_FILES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -9,14 +10,16 @@ import subprocess
 import sys
 import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner
 
 import kg
 from epoche.cli import app
+from kg.base.provenance import compute_content_digest
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = Path(kg.__file__).parents[1]
@@ -156,6 +159,14 @@ def check_usage_error(result: CommandResult) -> str:
     last_line = result.err.rstrip("\n").split("\n")[-1]
     assert last_line.startswith("Error: ")
     return last_line
+
+
+def write_edited_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Writes a manifest; if it had a digest, with the right one, as a careful forger would."""
+    changed = dict(manifest)
+    if changed.get("content_sha256"):
+        changed["content_sha256"] = compute_content_digest(changed)
+    path.write_text(json.dumps(changed), "utf-8")
 
 
 def read_folder_bytes(folder: Path) -> dict[str, bytes]:

@@ -17,7 +17,7 @@ from eval.synthlink.items import CATEGORIES
 from kg.base.files import to_json_bytes
 
 CATEGORY_CODES = tuple(CATEGORIES)
-TIME_FIELDS = {"started", "ended", "resumed"}
+TIME_FIELDS = {"started", "ended", "resumed", "content_sha256"}
 """Fields of a manifest that differ from run to run."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from stage_calls import run_epoche
+from stage_calls import run_epoche, write_edited_manifest
 
 from cards.audit_labels import main
 from cards.card import Card, read_cards, write_cards
@@ -405,7 +405,7 @@ def test_graph_that_cannot_be_opened_is_a_warning_unless_it_is_named(
     (tmp_path / "g.ttl").write_text("no turtle", "utf-8")
     (tmp_path / "s.ttl").write_text("no turtle", "utf-8")
     manifest = {"graph_files": ["g.ttl"], "shapes_files": ["s.ttl"]}
-    (tmp_path / "x.manifest.json").write_text(json.dumps(manifest), "utf-8")
+    write_edited_manifest(tmp_path / "x.manifest.json", manifest)
     main(cards)
     captured = capsys.readouterr()
     assert "cannot be opened" in captured.err

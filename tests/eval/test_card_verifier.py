@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from servers import behaviours
 from servers.scripted_server import ScriptedServer
-from stage_calls import check_error_line, run_epoche
+from stage_calls import check_error_line, run_epoche, write_edited_manifest
 
 from eval.abstention.card_verifier import LabelProver, verify_results
 from eval.harness.verification.record import ABSENT, Difference, Verification
@@ -177,7 +177,7 @@ def test_a_label_that_the_graph_does_not_prove_is_found(results: Path) -> None:
 def test_labels_over_another_graph_are_not_checked(results: Path) -> None:
     path = results.with_name("cards.manifest.json")
     manifest = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**manifest, "graph_sha256": "0" * 64}))
+    write_edited_manifest(path, {**manifest, "graph_sha256": "0" * 64})
     found = verify(results)
     assert (found.agrees, [key for key in found.checked if "labels" in key]) == (True, [])
     assert found.skipped == ("labels: the graph changed after the cards were made",)
@@ -189,7 +189,7 @@ def test_changed_totals_are_found(results: Path) -> None:
     path = results.with_name("kg.manifest.json")
     manifest = json.loads(path.read_bytes())
     manifest["counts"]["YES"] += 1
-    path.write_text(json.dumps(manifest))
+    write_edited_manifest(path, manifest)
     (found,) = verify(results).differences
     n_yes = manifest["counts"]["YES"]
     assert (found.field, found.expected, found.found) == ("counts.YES", n_yes - 1, n_yes)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import typer
 from msgspec.structs import astuple
+from stage_calls import write_edited_manifest
 
 from eval.abstention.comparison.report import ComparisonReport, SharedCards
 from eval.abstention.comparison.text import describe_comparison, render_markdown
@@ -574,7 +575,7 @@ def write_run_manifest(results: Path, **changes: Any) -> None:
         "started": "2026-01-01T00:00:00+00:00",
         "status": "complete",
     }
-    manifest_path(results).write_text(json.dumps(fields | changes), "utf-8")
+    write_edited_manifest(manifest_path(results), fields | changes)
 
 
 def test_run_folder_stands_for_its_results(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from extraction_folders import write_run_folder as write_extraction_run
 from extraction_outputs import Skill
 from skn_folders import write_two_pipelines
-from stage_calls import check_error_line, run_epoche
+from stage_calls import check_error_line, run_epoche, write_edited_manifest
 
 import retrieval
 from eval.metrics.measurement import Measurement, ResamplingPlan
@@ -444,7 +444,7 @@ def test_runs_of_other_data_are_refused(all_cases: Callable[[str], Case], tmp_pa
     skn = all_cases("skn")
     other = shutil.copytree(skn.run, tmp_path / "skn")
     manifest = load_json(other / "manifest.json") | {"dataset_sha256": "1" * 64}
-    (other / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    write_edited_manifest(other / "manifest.json", manifest)
     check_error_line(run_epoche("compare", skn.run, other, "--out", tmp_path / "c.json"), 14)
 
 
@@ -485,7 +485,7 @@ def test_items_without_any_row_are_failures(
     path.write_text("".join(f"{line}\n" for line in rest), "utf-8")
     manifest = load_json(folder / "manifest.json")
     manifest["status"] = "interrupted"
-    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    write_edited_manifest(folder / "manifest.json", manifest)
     whole, cut = measure(case, case.run), measure_changed(case, folder)
     assert cut.runs.n_items == whole.runs.n_items
     n_lost = {system.name: 0 for system in whole.runs.systems}

@@ -35,7 +35,14 @@ CARD_COUNT, REPEAT_COUNT, REQUESTS_AT_ONCE = 20, 2, 8
 ROW_COUNT = CARD_COUNT * REPEAT_COUNT
 KILL_COUNT = 50
 # Rows have latencies, so that their hash differs, too.
-TIME_AND_PLACE_KEYS = {"results", "started", "ended", "resumed", "rows_sha256"}
+TIME_AND_PLACE_KEYS = {
+    "results",
+    "started",
+    "ended",
+    "resumed",
+    "rows_sha256",
+    "content_sha256",
+}
 """Manifest keys about the time and place of a run; they differ between runs with equal results."""
 CUMULATIVE_KEYS = {"replies", "cached", "retries", "spent_usd"}
 """Manifest keys that count calls, not rows: a request repeated after a kill adds to them."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from benchmark_runs import FOLDER_COMMANDS
-from stage_calls import CommandResult, check_error_line, run_epoche
+from stage_calls import CommandResult, check_error_line, run_epoche, write_edited_manifest
 
 from cards.card import hash_card_set, read_cards
 from kg.base.files import sha256_file
@@ -102,17 +102,10 @@ def set_fields(numbers: slice, **fields: object) -> Change:
     return partial(change_rows, change=change)
 
 
-def write_forged(path: Path, manifest: Row) -> None:
-    """Writes a manifest, with its own digest if it has one."""
-    if manifest.get("content_sha256"):
-        manifest["content_sha256"] = compute_content_digest(manifest)
-    path.write_text(json.dumps(manifest), "utf-8")
-
-
 def edit_manifest(folder: Path, name: str = "kg", **fields: object) -> None:
     """Sets fields of a manifest, and its digest as a careful forger would."""
     path = folder / f"{name}.manifest.json"
-    write_forged(path, {**json.loads(path.read_bytes()), **fields})
+    write_edited_manifest(path, {**json.loads(path.read_bytes()), **fields})
 
 
 def edit_manifest_carelessly(folder: Path, name: str = "kg", **fields: object) -> None:
@@ -832,7 +825,7 @@ def edit_run_manifest(run: Path, change: Callable[[Row], object]) -> None:
     path = next(p for p in (run / "run_manifest.json", run / "manifest.json") if p.exists())
     manifest = json.loads(path.read_bytes())
     change(manifest)
-    write_forged(path, manifest)
+    write_edited_manifest(path, manifest)
 
 
 def edit_run_manifest_carelessly(run: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from benchmark_runs import CHANGING_KEYS
 from extraction_reader import READER
 from skn_run_parts import REPLAY
-from stage_calls import run_epoche
+from stage_calls import run_epoche, write_edited_manifest
 from synthlink_run_parts import make_run_command, write_inputs
 
 from eval.synthlink.merged_scores import build_score_options
@@ -150,7 +150,7 @@ def test_a_run_that_was_judged_by_a_model_is_not_scored_without_it(
         shutil.copytree(synthlink / name, tmp_path / name)
         path = tmp_path / name / "manifest.json"
         manifest = json.loads(path.read_bytes())
-        path.write_text(json.dumps(manifest | {"judge": {"models": ["m"]}}))
+        write_edited_manifest(path, manifest | {"judge": {"models": ["m"]}})
     reason = build_score_options([tmp_path / name for name in SHARDS], tmp_path / MERGED)
     assert isinstance(reason, str)
     assert "--judge-model" in reason

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from stage_calls import check_error_line, run_epoche
+from stage_calls import check_error_line, run_epoche, write_edited_manifest
 
 from cards.card import read_cards, write_cards
 from eval.abstention.metrics.record import read_metrics
@@ -196,9 +196,9 @@ def test_metrics_of_another_run_are_refused(two_runs: Path, metrics: str) -> Non
 
 def test_metrics_of_a_run_with_another_manifest_are_refused(two_runs: Path) -> None:
     manifest = json.loads(Path("a/kg.manifest.json").read_bytes())
-    Path("a/kg.manifest.json").write_text(json.dumps(manifest | {"seed": 7, "resumed": 3}))
+    write_edited_manifest(Path("a/kg.manifest.json"), manifest | {"seed": 7, "resumed": 3})
     line = check_error_line(run_epoche("report", "a/kg.jsonl", "--out", "page.html"), 14)
     assert "their manifests differ in seed (" in line
-    Path("a/kg.manifest.json").write_text(json.dumps(manifest | {"resumed": 3}))
+    write_edited_manifest(Path("a/kg.manifest.json"), manifest | {"resumed": 3})
     done = run_epoche("report", "a/kg.jsonl", "--out", "page.html", "--formats", "html")
     assert done.code == 0, done.err

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from page_contrast import CONTRAST_SCRIPT
 from page_structure import check_headings, check_printed_page, check_structure
+from stage_calls import write_edited_manifest
 from synthlink_section_folders import (
     answer_catalogue,
     run_and_score,
@@ -243,7 +244,7 @@ def write_hostile_scores(folder: Path) -> Path:
 def forget_hashes(path: Path) -> None:
     """Takes the hashes out of a manifest, so that changed files are not refused."""
     manifest = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**manifest, "files_sha256": {}}), encoding="utf-8")
+    write_edited_manifest(path, {**manifest, "files_sha256": {}})
 
 
 def test_hostile_text_is_shown_as_text_and_never_runs(open_report, tmp_path):
@@ -305,7 +306,7 @@ def test_hostile_text_of_a_run_is_shown_as_text(open_report, tmp_path):
     )
     manifest = json.loads((folder / "run_manifest.json").read_bytes())
     manifest |= {"name": HOSTILE[2], "model": HOSTILE[4], "files_sha256": {}}
-    (folder / "run_manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    write_edited_manifest(folder / "run_manifest.json", manifest)
     page = write_page(folder)[0]
     assert page.read_text("utf-8").count("<script") == 2
     for scripts in (True, False):

@@ -31,6 +31,7 @@ from stage_calls import (
     limit_file_size,
     run_process,
     wait_for_condition,
+    write_edited_manifest,
 )
 
 from eval.harness.reply import VOTES
@@ -73,7 +74,7 @@ def write_checkpoint(folder: Path) -> None:
     path = folder / find_files(folder).manifest
     manifest = json.loads(path.read_bytes())
     changes: dict[str, Any] = {"status": "running", "ended": None, "counts": {}, "calls": None}
-    path.write_text(json.dumps({**manifest, **changes}))
+    write_edited_manifest(path, {**manifest, **changes})
 
 
 @pytest.mark.parametrize(
@@ -272,11 +273,11 @@ def test_a_run_of_other_data_or_settings_is_not_resumed(
         shutil.copytree(whole, out)
         if not isinstance(manifest[field], str):
             value = type(manifest[field])()
-        changed = json.dumps({**manifest, field: value})
-        (out / files.manifest).write_text(changed)
+        write_edited_manifest(out / files.manifest, {**manifest, field: value})
+        changed = (out / files.manifest).read_bytes()
         check_error_line(run_benchmark(files.name, out, "--limit", LIMIT + 1), 14)
         assert (out / files.journal).read_bytes() == (whole / files.journal).read_bytes()
-        assert (out / files.manifest).read_text() == changed
+        assert (out / files.manifest).read_bytes() == changed
 
 
 def test_rows_without_replies_are_never_replaced(

@@ -27,7 +27,7 @@ from kg.claims import Claim
 
 CARDS = 11
 REPLIES: tuple[Any, ...] = ("YES", "NO", "UNKNOWN", "perhaps", Answer(pred="ERROR", error="down"))
-VARYING_FIELDS = {"results", "started", "ended", "resumed"}
+VARYING_FIELDS = {"results", "started", "ended", "resumed", "content_sha256"}
 """Manifest fields that may differ between runs with equal rows."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from benchmark_runs import FOLDER_COMMANDS, run_benchmark, run_with_judge
-from stage_calls import check_error_line, run_epoche
+from stage_calls import check_error_line, run_epoche, write_edited_manifest
 
 from eval.harness.benchmarks import find_benchmark
 from eval.harness.reply import REPLIES, VOTES
@@ -178,7 +178,7 @@ def test_changed_counts_are_found(run: Path) -> None:
     manifest = json.loads(path.read_bytes())
     name = max(manifest["counts"], key=lambda key: manifest["counts"][key])
     manifest["counts"][name] += 1
-    path.write_text(json.dumps(manifest))
+    write_edited_manifest(path, manifest)
     found = find_one(run, path.name)
     assert found.field == f"counts.{name}"
     assert (found.found, found.expected) == (
@@ -231,7 +231,7 @@ def test_another_data_set_is_found(run: Path) -> None:
     else:
         items = run / "other.jsonl"
         manifest["dataset"] = items.name
-        path.write_text(json.dumps(manifest))
+        write_edited_manifest(path, manifest)
         read = benchmark.read_items(run, read_manifest_of_shipped(run))
         items.write_bytes(b"\n".join(msgspec.json.encode(item) for item in read) + b"\n")
         assert verify(run).agrees
@@ -301,7 +301,7 @@ def test_output_files_that_follow_from_nothing_are_named(run: Path) -> None:
 
 def test_output_files_of_a_stopped_run_are_not_checked(run: Path) -> None:
     path = run / find_benchmark(run).manifest_file
-    path.write_bytes(path.read_bytes().replace(b'"complete"', b'"interrupted"'))
+    write_edited_manifest(path, {**json.loads(path.read_bytes()), "status": "interrupted"})
     found = verify(run)
     assert found.skipped == ("output files: the run is not complete",)
     assert "output files" not in found.checked

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from stage_calls import check_error_line, run_epoche
+from stage_calls import check_error_line, run_epoche, write_edited_manifest
 
 from eval.abstention.metrics.observations import Observations, read_observations
 from eval.abstention.metrics.outcomes import PRED_CODE
@@ -52,7 +52,7 @@ def cut(runs: Path, folder: Path, name: str, n_rows: int) -> Path:
         json.loads(line)["pred"] for line in path.read_bytes().splitlines()
     )
     manifest["rows_sha256"] = sha256_file(path)
-    (folder / f"{name}.manifest.json").write_text(json.dumps(manifest))
+    write_edited_manifest(folder / f"{name}.manifest.json", manifest)
     return path
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import ir_measures
 import pytest
-from stage_calls import CommandResult, check_error_line, run_epoche
+from stage_calls import CommandResult, check_error_line, run_epoche, write_edited_manifest
 
 import retrieval
 from eval.metrics.measurement import ResamplingPlan
@@ -393,7 +393,7 @@ def test_missing_rows_of_an_interrupted_run_are_noted(folder: Path, tmp_path: Pa
     lines = (out / "rows.jsonl").read_bytes().splitlines(keepends=True)
     (out / "rows.jsonl").write_bytes(b"".join(lines[:-2]))
     manifest = json.loads((out / "manifest.json").read_bytes())
-    (out / "manifest.json").write_text(json.dumps({**manifest, "status": "interrupted"}))
+    write_edited_manifest(out / "manifest.json", {**manifest, "status": "interrupted"})
     result = run_epoche("metrics", out, "--allow-changed")
     assert "2 rows are missing from out and count as failed calls: the run is interrupted." in (
         result.out

@@ -22,7 +22,7 @@ from skn_run_parts import (
     remove_latency,
     write_inputs,
 )
-from stage_calls import check_error_line, read_folder_bytes, run_epoche
+from stage_calls import check_error_line, read_folder_bytes, run_epoche, write_edited_manifest
 
 from eval.harness.reply import REPLIES, VOTES, read_replies, read_votes
 from eval.skn.judging.judge import read_anchors
@@ -227,10 +227,10 @@ def test_a_run_that_cannot_be_judged_is_refused(unjudged_workspace: Path) -> Non
     edited = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="other")), 40)
     assert "replies.jsonl changed after the run" in edited
     manifest = {**read_manifest(run), "files_sha256": {}}
-    (run / "manifest.json").write_text(json.dumps(manifest))
+    write_edited_manifest(run / "manifest.json", manifest)
     other = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="other")), 14)
     assert "other replies" in other
-    (run / "manifest.json").write_text(json.dumps({**manifest, "shard": "1/2"}))
+    write_edited_manifest(run / "manifest.json", {**manifest, "shard": "1/2"})
     shard = check_error_line(run_epoche(*judge_run(unjudged_workspace, out="new")), 19)
     assert "epoche merge" in shard
 

@@ -10,7 +10,7 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from stage_calls import CommandResult, check_error_line, run_epoche
+from stage_calls import CommandResult, check_error_line, run_epoche, write_edited_manifest
 from synthlink_run_parts import make_run_command, write_inputs
 
 from eval.metrics.measurement import FAILURE_METRIC, ResamplingPlan
@@ -146,8 +146,8 @@ def test_a_run_that_was_stopped_is_to_be_finished(workspace: Path, tmp_path: Pat
     out.mkdir()
     for name in ("run_manifest.json", "rows.jsonl", "replies.jsonl"):
         shutil.copy(workspace / "whole" / name, out)
-    text = (out / "run_manifest.json").read_text("utf-8")
-    (out / "run_manifest.json").write_text(text.replace('"complete"', '"interrupted"'))
+    manifest = json.loads((out / "run_manifest.json").read_bytes())
+    write_edited_manifest(out / "run_manifest.json", {**manifest, "status": "interrupted"})
     line = check_error_line(run_epoche("metrics", out), 3)
     assert "no predictions yet; it is interrupted" in line
     assert "goes on where it stopped" in line

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from servers import behaviours
 from servers.scripted_server import ScriptedServer
-from stage_calls import check_error_line, run_epoche
+from stage_calls import check_error_line, run_epoche, write_edited_manifest
 from synthlink_judge_parts import make_judge_model
 from synthlink_run_parts import make_run_command, read_rows, write_inputs
 
@@ -283,7 +283,7 @@ def test_predictions_that_the_rows_do_not_give_are_not_measured(
     if repeat:
         entry, key = manifest["repeats"][repeat - 1], "sha256"
     entry[key] = sha256_file(path)
-    (out / "manifest.json").write_text(json.dumps(manifest))
+    write_edited_manifest(out / "manifest.json", manifest)
     line = check_error_line(run_epoche("metrics", out), 14)
     assert "not the predictions" in line
     assert path.name in line
