@@ -1,7 +1,7 @@
 """Takes the values of extractions out of objects that say where they stand and how sure they are.
 
-For example ``{"name": {"value": "Ada", "confidence": 0.9, "page": 3}}``. The schema decides for each
-object whether it is such a wrapper or a value of its own.
+For example ``{"name": {"value": "Ada", "confidence": 0.9, "page": 3}}``. The schema decides for
+each object whether it is such a wrapper or a value of its own.
 """
 
 from __future__ import annotations

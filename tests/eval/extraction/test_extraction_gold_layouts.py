@@ -500,9 +500,7 @@ def test_a_table_with_a_column_for_each_field_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stray", ["nobody", "b2"])
-def test_the_column_with_the_ids_of_most_rows_names_the_samples(
-    tmp_path: Path, stray: str
-) -> None:
+def test_the_column_with_the_ids_of_most_rows_names_the_samples(tmp_path: Path, stray: str) -> None:
     """Its first row may be on no sample, and another column may have a sample's id by chance."""
     root = write_paired_folders(tmp_path / "set")
     rows = [
