@@ -327,7 +327,7 @@ class _Aligner:
             expected,
             predicted,
             self.matching,
-            lambda *rest: self._assign_by_score(element, *rest, owner),
+            lambda left, right: self._assign_by_score(element, left, right, owner),
         )
 
     def _assign_by_score(

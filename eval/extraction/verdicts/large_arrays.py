@@ -20,7 +20,7 @@ from eval.extraction.verdicts.alternatives import Alternatives
 MAX_CANDIDATES: Final = 16
 """Maximum number of pairs of elements that are compared because they share a value, per value."""
 _N_RAREST: Final = 5
-"""Number of the rarest values of an element that are also looked up two by two."""
+"""Number of the rarest values of an element that are looked up, alone and two by two."""
 
 _encode = json.JSONEncoder(sort_keys=True).encode
 
@@ -175,13 +175,13 @@ def _count_pairs(expected: _Parts, predicted: _Parts) -> dict[_Part, int]:
 
 
 def _group_by_parts(expected: _Parts, predicted: _Parts, counts: dict[_Part, int]) -> _Groups:
-    """Groups elements by each value that both sides have, and by each two of their rarest."""
+    """Groups elements by their rarest values that both sides have, and by each two of these."""
     groups: _Groups = defaultdict(lambda: ([], []))
     for side, elements in enumerate((expected, predicted)):
         for index, parts in enumerate(elements):
-            shared = sorted(part for part in parts if part in counts)
-            rarest = sorted(sorted(shared, key=counts.__getitem__)[:_N_RAREST])
-            for key in (*((part,) for part in shared), *combinations(rarest, 2)):
+            shared = sorted((counts[part], part) for part in parts if part in counts)
+            rarest = sorted(part for _, part in shared[:_N_RAREST])
+            for key in (*combinations(rarest, 1), *combinations(rarest, 2)):
                 groups[key][side].append(index)
     return {key: indexes for key, indexes in groups.items() if indexes[0] and indexes[1]}
 

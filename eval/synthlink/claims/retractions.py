@@ -59,7 +59,7 @@ _BELIEF: Final = frozenset(
         "angenommen hypothetisch"
     )
 )
-"""Words of a title below which nothing is asserted."""
+"""Words of a title below which nothing is asserted, unless it says of what the belief is."""
 _NEGATIONS: Final = frozenset(
     list_words(
         "not no none nothing neither never nor cannot without hardly nicht kein keine keiner "
@@ -140,6 +140,7 @@ _NEUTRAL: Final = frozenset(
         "completely utter utterly entirely absolutely pure simply both verdict rating ruling "
         "conclusion result fact check note claim claims statement statements answer news april "
         "sorry mostly well again two three some few more most each i you do don "
+        "people many often following "
         "verbreitete häufige bekannte alles völlig komplett nur reine reiner urteil bewertung "
         "ergebnis fazit aussage aussagen behauptung nicht"
     )
@@ -231,7 +232,8 @@ class RetractionReader:
             return False
         if not words or len(words) > _MAX_TITLE_WORDS or not (is_marked or is_bare):
             return False
-        if _is_false(words, self._false | _BELIEF, _PLAINLY_TRUE):
+        is_belief = not words.isdisjoint(_BELIEF) and words <= _PLAIN | _BELIEF
+        if is_belief or _is_false(words, self._false, _PLAINLY_TRUE):
             self._title_level = level
             return is_marked
         if self._title_level is not None and (
@@ -242,7 +244,7 @@ class RetractionReader:
 
     def _says_nothing_else(self, sentence: str, text: str, words: frozenset[str]) -> bool:
         """Returns whether a sentence says that something is false, and nothing of the subject."""
-        if not _is_false(words, self._false, _TRUE):
+        if not _is_false(words, self._false, _PLAINLY_TRUE):
             return False
         others = words - _PLAIN
         return not others or (

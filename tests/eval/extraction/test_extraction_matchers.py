@@ -276,9 +276,8 @@ def test_case_tells_the_units_of_quantities_apart(
     ],
 )
 def test_units_are_converted_as_they_are_written(first: str, second: str, rule: str) -> None:
-    amounts = [parse_amount(text) for text in (first, second)]
-    assert amounts[0] and amounts[1]
-    assert find_amount_rule(amounts[0], amounts[1]) == rule
+    amounts = [amount for text in (first, second) if (amount := parse_amount(text))]
+    assert find_amount_rule(*amounts) == rule
 
 
 @pytest.mark.parametrize(
