@@ -12,8 +12,7 @@ import math
 import re
 import unicodedata
 from decimal import Context, Decimal, InvalidOperation
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from eval.extraction.matchers.currencies import (
     CURRENCY_SYMBOLS,
@@ -22,10 +21,8 @@ from eval.extraction.matchers.currencies import (
     find_currency,
 )
 from eval.extraction.matchers.spellings import fold_typography
+from eval.extraction.matchers.units import get_unit_registry, is_same_unit, parse_unit
 from kg.words.number_words import SCALE_LETTERS, SCALE_READINGS
-
-if TYPE_CHECKING:
-    from pint import UnitRegistry
 
 MAX_AMOUNT_LENGTH: Final = 60
 """Maximum length of a text that is parsed as an amount."""
@@ -71,11 +68,8 @@ _POWER_NAMES: Final = re.compile(
     r"(?P<name>sq(?:uare|\.)?|q(?=k?m$)|cu(?:bic|\.)?) ?(?P<unit>[^\W\d_]{1,15})\.?", re.I
 )
 """Names of areas and volumes: "sq ft", "sqm", "qm", "cu. ft", "cubic metres"."""
-_UNIT: Final = re.compile(r"[a-zA-Zµμ°Ω]{1,15}[²³23]?(?:/[a-zA-Zµμ°Ω]{1,15}[²³23]?)?")
 _MAX_RELATIVE_ERROR: Final = 1e-9
 """Largest relative difference of two quantities that are equal after conversion."""
-_PREFIX_UNITS: Final = re.compile(r"[\d.,]\s*(?P<unit>[^\W\d_]{2,5}(?:/[^\W\d_]{1,4})?)\W*$")
-_BITS_OR_BYTES: Final = re.compile(r"[kKMGTPE]i?[bB](?:ps|/[^\W\d_]{1,4})?")
 
 
 class Amount(NamedTuple):
@@ -305,7 +299,7 @@ def is_written_alike(number: Amount, other: Amount) -> bool:
 
 def are_ambiguous_amounts(first: Amount, second: Amount) -> bool:
     """Returns whether unequal amounts would be the same by another of their readings."""
-    if first.unit.lower() != second.unit.lower():
+    if not is_same_unit(first.unit, second.unit):
         return False
     if first.percent != second.percent:
         # Up to 1, a number without the sign may be the share itself.
@@ -325,12 +319,14 @@ def are_ambiguous_amounts(first: Amount, second: Amount) -> bool:
 
 def _find_unit_rule(first: Amount, second: Amount) -> str | None:
     has_same_sides = (first.currency, first.percent) == (second.currency, second.percent)
+    is_same_number = has_same_sides and first.number == second.number
+    if is_same_number and is_same_unit(first.unit, second.unit):
+        return "numbers"
     if first.unit == second.unit and has_same_sides:
-        return "numbers" if first.number == second.number else ""
+        return ""
     units = parse_unit(first.unit), parse_unit(second.unit)
     if units[0] is None or units[1] is None:
-        is_same_word = first.unit.lower() == second.unit.lower() and has_same_sides
-        return "numbers" if is_same_word and first.number == second.number else None
+        return None
     if not has_same_sides or units[0].dimensionality != units[1].dimensionality:
         return ""
     return "units" if _is_same_quantity(first, second) else ""
@@ -345,46 +341,3 @@ def _is_same_quantity(first: Amount, second: Amount) -> bool:
         return False
     difference = abs(magnitude - float(second.number))
     return bool(difference <= _MAX_RELATIVE_ERROR * abs(float(second.number)))
-
-
-@cache
-def get_unit_registry() -> UnitRegistry[Any]:
-    """Returns the units of measure; loading them takes a good part of a second."""
-    from pint import UnitRegistry
-
-    return UnitRegistry()
-
-
-@lru_cache(1_000)
-def parse_unit(text: str) -> Any:
-    """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``."""
-    if not _UNIT.fullmatch(text.replace(" ", "").replace("_", "")):
-        return None
-    name = text.replace("²", "**2").replace("³", "**3").replace(" ", "_")
-    for candidate in (name, name.lower()):
-        try:
-            return get_unit_registry().parse_units(candidate)
-        except Exception:  # noqa: S112
-            # ``pint`` raises many kinds of errors for texts that are no units.
-            continue
-    return None
-
-
-def differs_in_prefix(first: str, second: str) -> bool:
-    """Returns whether two units differ in milli and mega, pico and peta, or bit and byte.
-
-    "5 mW" and "5 MW" are different, although their letters are the same but for case; so are "5 Gb"
-    and "5 GB".
-    """
-    matches = _PREFIX_UNITS.search(first), _PREFIX_UNITS.search(second)
-    if matches[0] is None or matches[1] is None:
-        return False
-    units = matches[0]["unit"], matches[1]["unit"]
-    if units[0][0] == units[1][0] and all(map(_BITS_OR_BYTES.fullmatch, units)):
-        return ("B" in units[0]) != ("B" in units[1])
-    return (
-        units[0] != units[1]
-        and units[0][1:] == units[1][1:]
-        and units[0][0] in "mMpP"
-        and units[0][0].lower() == units[1][0].lower()
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from eval.extraction.matchers.amounts import Amount, differs_in_prefix, parse_amount
+from eval.extraction.matchers.amounts import Amount, parse_amount
 from eval.extraction.matchers.match_result import (
     EQUAL,
     NEAR,
@@ -16,6 +16,7 @@ from eval.extraction.matchers.match_result import (
 )
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.strings import match_exact_text
+from eval.extraction.matchers.units import is_same_unit
 from eval.extraction.settings import Matching
 
 Number = int | float
@@ -121,7 +122,7 @@ def match_quantity(
         return UNEQUAL
     result = match_near_number(float(first.number), float(second.number), matching, tolerance)
     equal, score, _, rule = result
-    if sides[0] == sides[1] and not differs_in_prefix(expected, predicted):
+    if sides[0] == sides[1] and is_same_unit(first.unit, second.unit):
         # In the strict reading, "$5" is not "USD 5".
         is_other_spelling = equal and not rule and first.symbol != second.symbol
         return UNEQUAL if is_other_spelling else result

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from eval.extraction.matchers.amounts import differs_in_prefix
 from eval.extraction.matchers.identifiers import differs_in_path
 from eval.extraction.matchers.match_result import (
     EQUAL,
@@ -18,6 +17,7 @@ from eval.extraction.matchers.match_result import (
     accept_within,
 )
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
+from eval.extraction.matchers.units import differs_in_unit
 from eval.extraction.settings import Matching
 from kg.base.plain_text import list_words
 
@@ -72,9 +72,9 @@ def is_same_but_for_case(first: str, second: str) -> bool:
 def differs_by_case(first: str, second: str) -> bool:
     """Returns whether case tells two texts apart that are the same but for it.
 
-    It does in the prefixes of units, in bits and bytes, and in web addresses after the host.
+    It does in units, and in web addresses after the host.
     """
-    return differs_in_prefix(first, second) or differs_in_path(first, second)
+    return differs_in_unit(first, second) or differs_in_path(first, second)
 
 
 def match_partial_text(

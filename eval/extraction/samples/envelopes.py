@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.verdicts.quotes import QUOTE_TEXTS
-from eval.harness.predictions.rows import MAX_DEPTH
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
@@ -44,8 +43,6 @@ _REPLY_MARKS: Final = (
     *(("name", "arguments"), ("name", "args"), ("status_code", "body")),
 )
 """Keys that only replies of model servers have together."""
-CONFIDENCE_KEYS: Final = ("confidence", "confidence_score", "score", "probability")
-"""Keys beside "value" in an object that stands for one value."""
 QUOTE_LISTS: Final = ("field_citations", "citations", "evidence", "quotes")
 """Keys beside an extraction with a list of quotes."""
 FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
@@ -114,37 +111,6 @@ def _choose_part(parts: list[Any]) -> Any:
             return part
     texts = [part["text"] for part in known if isinstance(part.get("text"), str)]
     return "".join(texts) if texts else parts
-
-
-def split_confidences(value: Any) -> tuple[Any, Any] | None:
-    """Splits values that have a confidence: ``{"name": {"value": "A", "confidence": 0.9}}``.
-
-    Beside these, an object with nothing but a value is one without a confidence.
-
-    Returns:
-        The values, and the confidences in the same shape, null where there is none; ``None`` if no
-        value has one.
-    """
-    found = False
-
-    def split(part: Any, level: int) -> tuple[Any, Any]:
-        nonlocal found
-        if isinstance(part, dict) and level < MAX_DEPTH:
-            key = next((key for key in CONFIDENCE_KEYS if key in part), None)
-            if "value" in part and (key is not None or len(part) == 1):
-                found |= key is not None
-                return part["value"], None if key is None else part[key]
-            values, confidences = {}, {}
-            for name, inner in part.items():
-                values[name], confidences[name] = split(inner, level + 1)
-            return values, confidences
-        if isinstance(part, list) and level < MAX_DEPTH:
-            pairs = [split(inner, level + 1) for inner in part]
-            return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        return part, None
-
-    pair = split(value, 0)
-    return pair if found else None
 
 
 def _are_pages(values: list[Any], declared: Collection[str]) -> bool:

@@ -15,8 +15,13 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
-from eval.extraction.samples.envelopes import VALUE_KEYS, open_record, split_confidences
-from eval.extraction.samples.prediction_rows import are_extractions, make_record, mark_failed_row
+from eval.extraction.samples.envelopes import VALUE_KEYS, open_record
+from eval.extraction.samples.prediction_rows import (
+    are_extractions,
+    choose_id_field,
+    make_record,
+    mark_failed_row,
+)
 from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.verdicts.quotes import QUOTES
@@ -111,8 +116,10 @@ def read_system(
         EpocheError: see ``read_predictions``; a folder has no prediction on a sample, or it is
             unclear which of its folders has the predictions.
     """
-    found = _read_folder(file, names) if file.path.is_dir() else _read_file(file, names, form)
-    return _open_records(found, names)
+    if file.path.is_dir():
+        return _open_records(_read_folder(file, names), names)
+    found, notes = _read_file(file, names, form)
+    return _open_records(found, names, notes)
 
 
 def describe_system(file: PredictionFile) -> dict[str, Any]:
@@ -219,21 +226,22 @@ def _read_reply(id_: str, path: Path, system: str, names: SampleNames) -> Reply:
     return msgspec.structs.replace(reply, id=id_, system=system)
 
 
-def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat) -> Predictions:
+def _read_file(
+    file: PredictionFile, names: SampleNames, form: PredictionFormat
+) -> tuple[Predictions, tuple[str, ...]]:
+    """Reads a file of rows or one object; also returns notes on how it was read."""
     if file.path.suffix.lower() == ".json":
         document = read_document(file.path)
         if isinstance(document.value, dict):
-            return _read_object(document.value, file, names)
+            return _read_object(document.value, file, names), ()
     rows = list(iter_rows(file.path))
     header = read_header(file.path).names if rows else ()
     columns = {*header, *(key for _, row in rows for key in row)}
     field_map = dict(form.field_map)
     if "id" not in field_map:
         found_keys = [key for key in (form.id, *ID_KEYS, *_REQUEST_KEYS) if key in columns]
-        # A line of a batch has an id of its own; that of the sample is another one.
-        known_keys = [key for key in found_keys if rows and str(rows[0][1].get(key)) in names]
-        for key in (*known_keys, *found_keys)[:1]:
-            field_map["id"] = key
+        if found_keys:
+            field_map["id"] = choose_id_field(rows, found_keys, names)
     if "value" not in field_map and form.value not in columns:
         for key in [key for key in VALUE_KEYS if key in columns][:1]:
             field_map["value"] = key
@@ -249,12 +257,14 @@ def _read_file(file: PredictionFile, names: SampleNames, form: PredictionFormat)
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     if names.rows_are_numbered and id_field not in columns:
         rows = list(_number_rows(rows, id_field, file.path, names))
+    notes: tuple[str, ...] = ()
     if "value" not in form.field_map and are_extractions(rows, mapped, names):
+        notes = (f"rows are extractions themselves; their ids are in {clean_text(id_field, 60)!r}",)
         rows = [(where, make_record(row, mapped, names, bool(header))) for where, row in rows]
     elif not header and mapped.name_field("value") in columns:
         rows = [(where, mark_failed_row(row, mapped)) for where, row in rows]
     found = read_predictions(file, names, mapped, rows)
-    return replace(found, replies=_name_samples(found.replies, names, file.path))
+    return replace(found, replies=_name_samples(found.replies, names, file.path)), notes
 
 
 def _name_samples(replies: Iterable[Reply], names: SampleNames, path: Path) -> tuple[Reply, ...]:
@@ -344,12 +354,14 @@ def _make_reply(id_: str, value: Any, system: str, names: SampleNames) -> Reply:
     return msgspec.structs.replace(names.read_value(id_, value), id=id_, system=system)
 
 
-def _open_records(found: Predictions, names: SampleNames) -> PredictedSystem:
+def _open_records(
+    found: Predictions, names: SampleNames, notes: tuple[str, ...] = ()
+) -> PredictedSystem:
     """Takes extractions out of their records, and counts under which keys they were."""
     replies: list[Reply] = []
     keys: Counter[str] = Counter()
     foreign_keys: Counter[str] = Counter()
-    n_foreign = n_with_confidences = 0
+    n_foreign = n_with_confidences = n_annotated = 0
     for reply in found.replies:
         if reply.status == "ok":
             record = open_record(reply.value, names.get_declared_keys(reply.id))
@@ -375,23 +387,28 @@ def _open_records(found: Predictions, names: SampleNames) -> PredictedSystem:
                     notes=reply.notes,
                     parts=parts,
                 )
-        pair = split_confidences(reply.value) if names.has_plain_values(reply.id) else None
-        if pair is not None:
-            n_with_confidences += 1
-            confidences = {CONFIDENCES: pair[1]} | reply.parts
-            reply = msgspec.structs.replace(reply, value=pair[0], parts=confidences)
+        plain = names.split_annotations(reply.id, reply.value)
+        if plain is not None:
+            n_annotated += plain.confidences is None
+            n_with_confidences += plain.confidences is not None
+            confidences = {} if plain.confidences is None else {CONFIDENCES: plain.confidences}
+            reply = msgspec.structs.replace(
+                reply, value=plain.value, parts=confidences | reply.parts
+            )
         declared = names.get_declared_keys(reply.id)
         if isinstance(reply.value, dict) and reply.value and declared.isdisjoint(reply.value):
             n_foreign += bool(declared)
             foreign_keys.update(clean_text(key, 40) for key in reply.value)
         replies.append(reply)
-    notes = tuple(
+    notes += tuple(
         f"{format_count(count, 'extraction')} of {len(replies)} taken from under "
         f"{clean_text(key, 100)!r} of its record"
         for key, count in sorted(keys.items())
     )
     if n_with_confidences:
         notes += (f"{n_with_confidences} of {len(replies)} have values with confidences",)
+    if n_annotated:
+        notes += (f"{n_annotated} of {len(replies)} have values with annotations",)
     if n_foreign:
         shown = [key for key, _ in foreign_keys.most_common(_MAX_SHOWN)]
         notes += (

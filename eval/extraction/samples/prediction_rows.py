@@ -10,6 +10,17 @@ from eval.extraction.samples.sample_names import SampleNames
 from eval.harness.predictions.reader import PredictionFormat
 
 
+def choose_id_field(
+    rows: Sequence[tuple[str, dict[str, Any]]], fields: Sequence[str], names: SampleNames
+) -> str:
+    """Returns the field whose values are ids of samples in most rows; the first of several.
+
+    A line of a batch has an id of its own beside that of the sample.
+    """
+    counts = {field: sum(str(row.get(field)) in names for _, row in rows) for field in fields}
+    return max(fields, key=counts.__getitem__)
+
+
 def are_extractions(
     rows: Sequence[tuple[str, dict[str, Any]]], form: PredictionFormat, names: SampleNames
 ) -> bool:

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from eval.extraction.matchers.schema_nodes import get_schema_plan
+from eval.extraction.matchers.schema_nodes import SchemaNode, get_schema_plan
+from eval.extraction.samples.annotated_values import (
+    PlainValues,
+    list_value_places,
+    split_annotations,
+)
 from eval.extraction.samples.documents import strip_markers
 from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
 from eval.extraction.samples.sample import MARKS, Sample
@@ -45,13 +50,7 @@ class SampleNames:
             )
             for sample in samples
         }
-        self._schemas = {sample.id: sample.schema for sample in samples}
-        # Where gold has objects with a key "value", these are no values with a confidence.
-        self._with_value_key = {
-            sample.id
-            for sample in samples
-            if _has_key(sample.schema, "value") or _has_key(sample.expected, "value")
-        }
+        self._samples = {sample.id: sample for sample in samples}
         self._array_roots = {sample.id for sample in samples if asks_for_array(sample.schema)}
         self.only_id: Final = samples[0].id if len(samples) == 1 else None
         self.rows_are_numbered: Final = all(
@@ -71,7 +70,7 @@ class SampleNames:
 
     def read_cell(self, id_: str, key: str, cell: Any) -> Any:
         """Reads a cell of a table: as JSON where the schema asks for something else than a text."""
-        types = get_schema_plan(self._schemas[id_]).root.get_child(key).types
+        types = self._get_root(id_).get_child(key).types
         if not isinstance(cell, str) or not types or "string" in types:
             return cell
         try:
@@ -79,24 +78,14 @@ class SampleNames:
         except NotJsonError:
             return cell
 
-    def has_plain_values(self, id_: str) -> bool:
-        """Returns whether ``{"value": …, "confidence": …}`` is no object of a sample's schema."""
-        return id_ not in self._with_value_key
+    def split_annotations(self, id_: str, value: Any) -> PlainValues | None:
+        """Takes the values of an extraction out of their annotations; ``None`` if it has none."""
+        own_places = list_value_places(self._samples[id_].expected)
+        return split_annotations(value, self._get_root(id_), own_places)
+
+    def _get_root(self, id_: str) -> SchemaNode:
+        return get_schema_plan(self._samples[id_].schema).root
 
     def read_value(self, id_: str | None, value: Any) -> Reply:
         """Reads the extraction from a sample as its schema asks for it."""
         return read_extraction(value, array_root=id_ in self._array_roots)
-
-
-def _has_key(value: Any, key: str) -> bool:
-    """Returns whether any object in a JSON value has a key."""
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, dict):
-            if key in part:
-                return True
-            pending += part.values()
-        elif isinstance(part, list):
-            pending += part
-    return False

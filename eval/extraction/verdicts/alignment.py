@@ -9,20 +9,22 @@ therefore depends only on the expected output.
 
 from __future__ import annotations
 
-import json
 import operator
-from collections import defaultdict, deque
 from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.lists import find_best_assignment
 from eval.extraction.matchers.match_result import EQUAL
 from eval.extraction.matchers.normalisation import get_json_type
-from eval.extraction.matchers.rules import fold_value
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.alternatives import Alternatives, choose_elements
 from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
+from eval.extraction.verdicts.large_arrays import (
+    pair_equal_elements,
+    pair_large_arrays,
+    sort_by_content,
+)
 from eval.extraction.verdicts.value_kinds import (
     EMPTY,
     OBJECT,
@@ -35,9 +37,7 @@ from eval.extraction.verdicts.value_kinds import (
 
 MAX_COMPARED_FIELDS: Final = 200_000
 """Maximum number of field comparisons per sample in search of the best assignments. After that,
-arrays are aligned by equal elements and then by position."""
-
-_encode = json.JSONEncoder(sort_keys=True).encode
+arrays are aligned by the values that their elements share."""
 
 
 class _Cell(NamedTuple):
@@ -272,9 +272,7 @@ class _Aligner:
         is_ordered = node.get_array_matcher(self.matching) == "list"
         if not is_ordered:
             # Sorted, so that the result is independent of the input order even if pairs are tied.
-            orders = [
-                _sort_by_content(values) for values in (expected_elements, predicted_elements)
-            ]
+            orders = [sort_by_content(values) for values in (expected_elements, predicted_elements)]
             expected_elements = [expected_elements[index] for index in orders[0]]
             predicted_elements = [predicted_elements[index] for index in orders[1]]
         pairs = self._assign_elements(element, expected_elements, predicted_elements, owner)
@@ -316,27 +314,32 @@ class _Aligner:
         """
         if len(expected) == 1 == len(predicted):
             return [(0, 0, None)]
-        equal_pairs = _equal_elements(expected, predicted)
+        equal_pairs = pair_equal_elements(expected, predicted)
         if len(equal_pairs) == min(len(expected), len(predicted)):
             # All elements of one side have an equal on the other side: no assignment is better.
             return [(i, j, None) for i, j in equal_pairs]
+        pairs = self._assign_by_score(element, expected, predicted, owner)
+        if pairs is not None:
+            return pairs
+        self.bounded = True
+        return pair_large_arrays(
+            element,
+            expected,
+            predicted,
+            self.matching,
+            lambda left, right: self._assign_by_score(element, left, right, owner),
+        )
+
+    def _assign_by_score(
+        self, element: SchemaNode, expected: list[Any], predicted: list[Any], owner: int
+    ) -> list[tuple[int, int, _Cell | None]] | None:
+        """Finds the best assignment; returns ``None`` if there are too many pairs to compare."""
         gains = self._score_flat_elements(element, expected, predicted)
         if gains is not None:
             return [(i, j, None) for i, j in find_best_assignment(gains)]
         cells_by_row = self._compare_elements(element, expected, predicted, owner)
         if cells_by_row is None:
-            self.bounded = True
-            if self.matching.rules:
-                # Elements that are the same but for spelling, found without comparing all pairs.
-                folded = [
-                    [fold_value(value, self.matching) for value in side]
-                    for side in (expected, predicted)
-                ]
-                equal_pairs = _equal_elements(*folded)
-            unpaired_expected = set(range(len(expected))) - {i for i, _ in equal_pairs}
-            unpaired_predicted = set(range(len(predicted))) - {j for _, j in equal_pairs}
-            by_position = zip(sorted(unpaired_expected), sorted(unpaired_predicted), strict=False)
-            return [(i, j, None) for i, j in sorted([*equal_pairs, *by_position])]
+            return None
         scorer = PairScorer(self.matching, len(expected) + len(predicted))
         gains = [
             [scorer.score_entries(cell.entries, i - j) for j, cell in enumerate(row)]
@@ -388,31 +391,3 @@ class _Aligner:
                 break
         self.in_order, self.literal, self.left_out = before
         return cells if len(cells) == len(expected) else None
-
-
-def _equal_elements(expected: list[Any], predicted: list[Any]) -> list[tuple[int, int]]:
-    """Pairs equal elements: the n-th occurrence on one side with the n-th on the other."""
-    encoded = _encode_values(expected), _encode_values(predicted)
-    if encoded[0] is None or encoded[1] is None:
-        return []
-    positions: dict[str, deque[int]] = defaultdict(deque)
-    for j, text in enumerate(encoded[1]):
-        positions[text].append(j)
-    return [
-        (i, positions[text].popleft()) for i, text in enumerate(encoded[0]) if positions.get(text)
-    ]
-
-
-def _encode_values(values: list[Any]) -> list[str] | None:
-    """Encodes values as canonical JSON; returns ``None`` if they are nested too deeply."""
-    try:
-        return [_encode(value) for value in values]
-    except RecursionError:
-        return None
-
-
-def _sort_by_content(values: list[Any]) -> list[int]:
-    """Returns the indexes of values sorted by their JSON text; unsorted if nested too deeply."""
-    texts = _encode_values(values)
-    indexes = range(len(values))
-    return list(indexes) if texts is None else sorted(indexes, key=texts.__getitem__)

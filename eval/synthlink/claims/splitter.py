@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
 
-from eval.synthlink.claims.lexicon import QUALIFIERS
+from eval.synthlink.claims.retractions import RetractionReader
 from eval.synthlink.claims.words import (
     Word,
     are_opposite,
@@ -69,11 +69,6 @@ _SUBJECT: Final = re.compile(
     r"die|das|ein|eine|sein|seine|ihre?|er|sie|es|\d{4})\s|[A-ZÄÖÜ]",
 )
 _MIN_LIST_ITEMS: Final = 3
-_RETRACTION_WORDS: Final = 10
-_REFERRING: Final = frozenset(
-    list_words("this that so it all everything none above these those das dies so alles nichts")
-)
-_EVERYTHING: Final = frozenset(list_words("all everything none above these those alles nichts"))
 _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
 
@@ -111,40 +106,38 @@ class ClaimText(NamedTuple):
         return f"{name.group()} {self.text[relative.end() :]}" if name else ""
 
 
-def split_claims(answer: str) -> list[ClaimText]:
-    """Splits an answer into claims, in order; questions are left out."""
+def split_claims(answer: str, topic: Collection[str] = ()) -> list[ClaimText]:
+    """Splits an answer into claims, in order; questions are left out.
+
+    Args:
+        answer: the answer.
+        topic: words, in lower case, of what it should be about, which help to find sentences that
+            are about other sentences.
+    """
     claims: list[ClaimText] = []
     previous = ""
-    n_before = n_now = 0
+    n_before = n_now = n_retracted = 0
     german = is_german(answer)
+    reader = RetractionReader(topic)
     for text in split_statements(answer):
-        if not is_question(text):
-            claims += (
-                claim._replace(sentence=text, german=german)
-                for claim in _split_sentence(text, previous)
-            )
-            previous = text
-            scope = _find_retraction(text)
-            if scope is not None:
-                start = 0 if scope == "all" else n_before
-                claims[start:] = [claim._replace(is_retracted=True) for claim in claims[start:]]
-            n_before = n_now
-            n_now = len(claims)
+        if is_question(text):
+            reader.read_question(text)
+            continue
+        scope = reader.read(text)
+        claims += (
+            claim._replace(sentence=text, german=german)
+            for claim in _split_sentence(text, previous)
+        )
+        previous = text
+        if scope == "all":
+            n_retracted = len(claims)
+        elif scope == "last" or reader.denies_following:
+            start = n_before if scope == "last" else n_now
+            claims[start:] = [claim._replace(is_retracted=True) for claim in claims[start:]]
+        n_before = n_now
+        n_now = len(claims)
+    claims[:n_retracted] = [claim._replace(is_retracted=True) for claim in claims[:n_retracted]]
     return claims
-
-
-def _find_retraction(sentence: str) -> Literal["all", "last"] | None:
-    """Returns which claims before a sentence such as "That is a myth." it takes back."""
-    words = split_text(sentence)
-    if len(words) > _RETRACTION_WORDS or any(w.kind in ("name", "number") for w in words):
-        return None
-    keys = {word.key for word in words}
-    takes_back = any(
-        word.kind in ("negation", "hedge") and word.key not in QUALIFIERS for word in words
-    )
-    if not keys & _REFERRING or not takes_back:
-        return None
-    return "all" if keys & _EVERYTHING else "last"
 
 
 def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:

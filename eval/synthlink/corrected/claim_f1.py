@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eval.synthlink.claims.splitter import split_claims
+from eval.synthlink.claims.words import get_content, split_text
 from eval.synthlink.metrics import JudgedClaim, JudgedStep
 from eval.synthlink.sentences import list_expected_facts, normalise_wording
 from kg.words.normaliser import extract_content_words
@@ -116,13 +117,21 @@ def is_expected_answer(answer: str, question: Question) -> bool:
 def list_claims(answer: str, question: Question) -> list[ClaimText]:
     """Returns the different claims of an answer that say something beyond the question."""
     claims: dict[str, ClaimText] = {}
-    for claim in split_claims(answer):
+    for claim in split_claims(answer, _list_topic(question)):
         if not _repeats_question(claim.text, question):
             wording = normalise_wording(claim.text)
             # Of a claim that is repeated, the wording that retracts it counts.
             if wording not in claims or claim.is_retracted:
                 claims[wording] = claim
     return list(claims.values())
+
+
+def _list_topic(question: Question) -> frozenset[str]:
+    """Lists the words that an answer to a question is expected to have."""
+    texts = [question.question, question.answer, *question.aliases]
+    texts += [step.fact for step in question.steps]
+    words = get_content(word for text in texts for word in split_text(text))
+    return frozenset(word.key for word in words)
 
 
 def _repeats_question(text: str, question: Question) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import json
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -186,7 +189,7 @@ def test_shortcuts_give_the_same_alignment(expected: list[Any], predicted: list[
     with_shortcuts = align_elements()
     with pytest.MonkeyPatch.context() as patch:
         # Disables the shortcut that pairs equal elements before the assignment is solved.
-        patch.setattr(alignment, "_equal_elements", lambda *_: [])
+        patch.setattr(alignment, "pair_equal_elements", lambda *_: [])
         assert align_elements() == with_shortcuts
 
 
@@ -205,9 +208,7 @@ def test_element_order_changes_no_count(
 
 
 @pytest.mark.parametrize("size", [400, 5_000])
-def test_large_arrays_are_aligned_by_equality_then_position(
-    size: int,
-) -> None:
+def test_large_arrays_are_aligned_by_equality_then_shared_values(size: int) -> None:
     expected = [{"item": f"item {number}", "qty": number} for number in range(size)]
     predicted = [dict(row) for row in expected]
     predicted[0]["qty"] = -1
@@ -217,6 +218,72 @@ def test_large_arrays_are_aligned_by_equality_then_position(
     assert result.score.bounded
     assert result.score.tally.strict >= 2 * size - 2
     assert result.score.tally.spurious == 2
+
+
+@pytest.mark.parametrize("size", [230, 2_000])
+def test_rows_of_large_tables_are_found_by_their_rare_values(size: int) -> None:
+    """Each row has a wrong field, one row is missing, and the rows are in another order."""
+    rng = random.Random(size)
+    expected = [
+        {"item": f"Part {rng.randrange(10 * size)}", "qty": rng.randrange(20), "price": index / 8}
+        | {"colour": rng.choice(["red", "green", "blue"])}
+        for index in range(size)
+    ]
+    predicted = [dict(row) for row in expected[1:]]
+    for row in predicted:
+        row[rng.choice(["item", "qty", "price", "colour"])] = rng.choice(["unread", "?"])
+    rng.shuffle(predicted)
+    score = score_arrays(expected, predicted, **{"x-match": "bag"}).score
+    assert score.bounded
+    assert score.tally.strict == 3 * (size - 1)
+
+
+def test_rows_that_share_frequent_values_only_are_paired_in_groups() -> None:
+    expected = [{"item": f"kind {n % 4}", "qty": n % 5, "price": n} for n in range(1_000)]
+    predicted = [row | {"price": None} for row in expected]
+    score = score_arrays(expected, predicted[::-1], **{"x-match": "bag"}).score
+    assert score.bounded
+    assert score.tally.strict == 2_000
+
+
+CELLS = st.fixed_dictionaries(
+    {"item": st.sampled_from(["A 1", "a 1", "B", "C", "5 EUR", "5 USD"])},
+    optional={"qty": st.integers(0, 5), "price": st.sampled_from([1, {"net": 1}, [2, 1]])},
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(CELLS, max_size=12), st.data(), st.randoms(use_true_random=False))
+def test_rows_that_were_not_changed_are_right_in_large_tables_of_any_order(
+    rows: list[Any], data: st.DataObject, rng: random.Random
+) -> None:
+    kept = data.draw(
+        st.lists(st.sampled_from(range(len(rows))), unique=True) if rows else st.just([])
+    )
+    changed = data.draw(st.dictionaries(st.sampled_from(kept) if kept else st.nothing(), CELLS))
+    untouched = [rows[index] for index in kept if index not in changed]
+    predicted = [rows[index] | changed.get(index, {}) for index in kept]
+    root = get_schema_plan(
+        {"properties": {"rows": {"items": ROW | {"required": []}, "x-match": "bag"}}}
+    ).root
+
+    def list_right_rows() -> tuple[list[str], int]:
+        copies = [copy.deepcopy(row) for row in predicted]
+        rng.shuffle(rows)
+        rng.shuffle(copies)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(alignment, "MAX_COMPARED_FIELDS", 0)
+            entries = align_values(root, {"rows": rows}, {"rows": copies}, Matching()).entries
+        # A row is identified by any of its fields, which all belong to it or to objects within.
+        wrong = {entry.owner for entry in entries if entry.match is None or not entry.match[0]}
+        owners = [(id(row), id(row.get("price")), row) for row in copies]
+        right = [json.dumps(row, sort_keys=True) for *ids, row in owners if wrong.isdisjoint(ids)]
+        return sorted(right), sum(bool(entry.match and entry.match[0]) for entry in entries)
+
+    found = list_right_rows()
+    missing = Counter(json.dumps(row, sort_keys=True) for row in untouched) - Counter(found[0])
+    assert not missing
+    assert list_right_rows() == found
 
 
 def test_nested_arrays_are_compared_in_bounded_time() -> None:

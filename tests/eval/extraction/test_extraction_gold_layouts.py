@@ -12,7 +12,9 @@ import pyarrow.parquet
 import pytest
 from stage_calls import check_error_line, run_epoche
 
-from eval.extraction.samples.envelopes import open_record, split_confidences
+from eval.extraction.matchers.schema_nodes import get_schema_plan
+from eval.extraction.samples.annotated_values import list_value_places, split_annotations
+from eval.extraction.samples.envelopes import open_record
 from eval.extraction.samples.gold import load_gold
 from eval.extraction.samples.sample import MARKS
 from eval.extraction.samples.sample_names import SampleNames
@@ -490,9 +492,26 @@ def test_a_row_with_the_fields_of_its_schema_is_the_extraction(tmp_path: Path, f
 def test_a_table_with_a_column_for_each_field_is_read(tmp_path: Path) -> None:
     root = write_paired_folders(tmp_path / "set")
     (tmp_path / "own.csv").write_text("id,name,age\na1,Ada,36\nb2,Bob,8\n")
-    assert score(tmp_path / "out", root / "truth", f"s={tmp_path / 'own.csv'}").code == 0
+    result = score(tmp_path / "out", root / "truth", f"s={tmp_path / 'own.csv'}")
+    assert result.code == 0
+    assert "s: rows are extractions themselves; their ids are in 'id'" in result.err
     report = json.loads((tmp_path / "out" / "metrics.json").read_bytes())["report"]
     assert report["systems"]["s"]["metrics"]["field_f1_lenient"]["value"] == 0.75
+
+
+@pytest.mark.parametrize("stray", ["nobody", "b2"])
+def test_the_column_with_the_ids_of_most_rows_names_the_samples(tmp_path: Path, stray: str) -> None:
+    """Its first row may be on no sample, and another column may have a sample's id by chance."""
+    root = write_paired_folders(tmp_path / "set")
+    rows = [
+        {"id": stray, "custom_id": "warm-up", "value": {"name": "?"}},
+        *({"id": f"req_{key}", "custom_id": key, "value": value} for key, value in GOLD.items()),
+    ]
+    path = write_json(tmp_path / "p.json", rows)
+    result = score(tmp_path / "out", root / "truth", f"s={path}")
+    assert result.code == 0, result.err
+    assert read_scores(tmp_path / "out") == {"s": 1.0}
+    assert "extractions themselves" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -845,10 +864,92 @@ def test_values_with_confidences_give_risks_and_missing_values(tmp_path: Path) -
     assert "values with confidences" not in result.err
 
 
+def _split(value: Any, schema: Any = None, expected: Any = None) -> Any:
+    root = get_schema_plan({} if schema is None else schema).root
+    plain = split_annotations(value, root, list_value_places(expected))
+    return None if plain is None else (plain.value, plain.confidences)
+
+
 def test_values_without_a_confidence_may_stand_beside_those_with_one() -> None:
     value = {"name": {"value": "A", "confidence": 0.9}, "age": {"value": None}}
-    assert split_confidences(value) == ({"name": "A", "age": None}, {"name": 0.9, "age": None})
-    assert split_confidences({"age": {"value": None}}) is None
+    assert _split(value) == ({"name": "A", "age": None}, {"name": 0.9, "age": None})
+    assert _split({"age": {"value": None}}) is None
+
+
+QUANTITY = {"type": "object", "properties": {"value": {"type": "number"}, "unit": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        # Only the node with a property "value" has objects of its own.
+        (
+            {"properties": {"name": {"type": "string"}, "size": QUANTITY}},
+            {"name": {"value": "A", "confidence": 0.9}, "size": {"value": 5, "unit": "kg"}},
+            (
+                {"name": "A", "size": {"value": 5, "unit": "kg"}},
+                {"name": 0.9, "size": {"value": None, "unit": None}},
+            ),
+        ),
+        # Such an object may be in a wrapper, and be an element of a list.
+        (
+            {"properties": {"sizes": {"type": "array", "items": {"$ref": "#/$defs/q"}}}}
+            | {"$defs": {"q": QUANTITY}},
+            {"sizes": {"value": [{"value": 5}, {"value": 6, "unit": "kg"}], "page": 1}},
+            ({"sizes": [{"value": 5}, {"value": 6, "unit": "kg"}]}, None),
+        ),
+        ({}, {"a": {"value": 1, "page": 3}, "b": {"value": "x"}}, ({"a": 1, "b": "x"}, None)),
+        (
+            {},
+            {"a": [{"value": 1, "bounding_box": [0, 0, 1, 1]}, {"value": 2, "source_text": "2"}]},
+            ({"a": [1, 2]}, None),
+        ),
+        # Another key shows an object of its own, unless the schema asks for something else.
+        ({}, {"a": {"value": 1, "currency": "EUR", "page": 3}}, None),
+        (
+            {"properties": {"a": {"type": ["number", "null"]}}},
+            {"a": {"value": 1, "found on": 3}},
+            ({"a": 1}, None),
+        ),
+        ({"properties": {"a": {"type": "number"}}}, {"a": {"value": None}}, ({"a": None}, None)),
+        # Keys that the schema has are no annotations.
+        (
+            {"properties": {"a": {"type": "object", "properties": {"page": {}}}}},
+            {"a": {"value": 1, "page": 3}},
+            None,
+        ),
+        # Values within a wrapper may have wrappers.
+        (
+            {},
+            {"a": {"value": [{"b": {"value": 1, "confidence": 0.5}}], "page": 3}},
+            ({"a": [{"b": 1}]}, {"a": [{"b": 0.5}]}),
+        ),
+    ],
+)
+def test_the_schema_decides_of_each_object_with_a_value_whether_it_annotates_one(
+    schema: Any, value: Any, expected: Any
+) -> None:
+    assert _split(value, schema) == expected
+
+
+def test_without_a_schema_gold_shows_which_objects_with_a_value_are_its_own() -> None:
+    value = {"size": [{"value": 5, "score": 1}], "name": {"value": "A", "score": 0.5}}
+    assert _split(value, expected={"size": [{"value": 4, "score": 1}], "name": "A"}) == (
+        {"size": [{"value": 5, "score": 1}], "name": "A"},
+        {"size": [{"value": None, "score": None}], "name": 0.5},
+    )
+
+
+def test_annotated_values_are_scored(tmp_path: Path) -> None:
+    root = write_paired_folders(tmp_path / "set")
+    found = {
+        id_: {key: {"value": inner, "page": 3, "bbox": [1]} for key, inner in value.items()}
+        for id_, value in GOLD.items()
+    }
+    path = write_json(tmp_path / "p.json", found)
+    result = score(tmp_path / "out", root / "truth", f"s={path}")
+    assert read_scores(tmp_path / "out") == {"s": 1.0}
+    assert "2 of 2 have values with annotations" in result.err
 
 
 def test_extractions_without_a_field_of_their_schema_are_reported(tmp_path: Path) -> None:

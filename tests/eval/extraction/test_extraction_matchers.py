@@ -214,6 +214,73 @@ def test_quantities_in_texts(expected: str, predicted: str, score: float) -> Non
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ("5 M", "5 m", False),  # molar, metre
+        ("10 s", "10 S", False),  # second, siemens
+        ("1,000 t", "1,000 T", False),
+        ("1 cal", "1 Cal", False),  # that of food is a kilocalorie
+        ("5 mW", "5 MW", False),
+        ("5 ML", "5 ml", False),
+        ("5 mM", "5 mm", False),  # millimolar, millimetre
+        ("5 kN", "5 kn", False),
+        ("5 Gb", "5 GB", False),
+        ("Power: 5 mW", "POWER: 5 MW", False),
+        ("10 KG", "10 kg", True),
+        ("5 KM", "5 km", True),
+        ("5 KM/H", "5 km/h", True),
+        ("5 L", "5 l", True),
+        ("3 CAL", "3 Cal", True),
+        ("5 MM", "5 mm", True),  # nobody means megamolars
+        ("250 MG", "250 mg", True),
+        ("5 Min", "5 min", True),
+        ("5 mA", "5 ma", True),
+        ("50 M²", "50 m²", True),
+        ("30 K", "30 k", True),  # thousands
+        ("5 PM", "5 pm", True),
+        ("12 May", "12 may", True),
+        ("3 Apples", "3 apples", True),
+        ("12A", "12a", True),
+        ("Main Road 12 A", "main road 12 a", True),
+    ],
+)
+def test_case_tells_units_apart_that_are_different_ones(
+    first: str, second: str, is_same: bool
+) -> None:
+    for expected, predicted in ((first, second), (second, first)):
+        for matching in (SPECIFICATION_MATCHING, Matching()):
+            for x_match in ("partial", "exact"):
+                found = compare_field(expected, predicted, matching, type="string", x_match=x_match)
+                assert found[0] is is_same, (expected, x_match, matching.rules)
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted", "score"),
+    [("10 s", "10 S", 0.0), ("12 M", "12 m", 0.0), ("12 KG", "12 kg", 1.0), ("5M", "5m", 0.0)],
+)
+def test_case_tells_the_units_of_quantities_apart(
+    expected: str, predicted: str, score: float
+) -> None:
+    assert compare_field(expected, predicted, type="string", x_match="numeric")[1] == score
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rule"),
+    [
+        ("250 Cal", "250 kcal", "units"),
+        ("250 Cal", "250 cal", ""),
+        ("250.0 MG", "250 mg", "numbers"),
+        ("10.0 S", "10 s", ""),
+        ("3.0 Boxes", "3 boxes", "numbers"),
+        ("5 KM", "5000 m", "units"),
+    ],
+)
+def test_units_are_converted_as_they_are_written(first: str, second: str, rule: str) -> None:
+    amounts = [amount for text in (first, second) if (amount := parse_amount(text))]
+    assert find_amount_rule(*amounts) == rule
+
+
+@pytest.mark.parametrize(
     ("text", "number"),
     [
         ("1,234", 1234.0),

@@ -1,0 +1,124 @@
+"""Takes the values of extractions out of objects that say where they stand and how sure they are.
+
+For example ``{"name": {"value": "Ada", "confidence": 0.9, "page": 3}}``. The schema decides for
+each object whether it is such a wrapper or a value of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+
+from eval.extraction.matchers.schema_nodes import SchemaNode
+from eval.extraction.samples.envelopes import QUOTE_LISTS
+from eval.harness.predictions.rows import MAX_DEPTH
+
+CONFIDENCE_KEYS: Final = ("confidence", "confidence_score", "score", "probability")
+"""Keys beside "value" in an object that stands for one value."""
+_ANNOTATIONS: Final = frozenset(
+    (
+        *(key.replace("_", "") for key in (*CONFIDENCE_KEYS, *QUOTE_LISTS)),
+        *("page", "pages", "pagenumber", "pagenumbers", "pageindex", "pageno", "pagenum"),
+        *("bbox", "bboxes", "boundingbox", "boundingboxes", "boundingregions", "boundingpoly"),
+        *("polygon", "polygons", "location", "locations", "span", "spans", "offsets", "lines"),
+        *("citation", "quote", "source", "sources", "sourcetext", "rawtext", "rawvalue"),
+        *("reference", "references", "snippet", "reasoning", "explanation", "justification"),
+    )
+)
+"""Keys that say where a value was found, or how sure it is, in lower case without separators."""
+
+
+class PlainValues(msgspec.Struct, frozen=True):
+    """An extraction without the annotations that its values had."""
+
+    value: Any
+    confidences: Any = None
+    """The confidences in the same shape, null where there is none; ``None`` if there are none."""
+
+
+def list_value_places(expected: Any) -> frozenset[tuple[str, ...]]:
+    """Lists where an expected output has objects with a key "value", which are no wrappers.
+
+    A place is the keys that lead to it; an element of a list has the step "[]".
+    """
+    places: set[tuple[str, ...]] = set()
+    pending: list[tuple[Any, tuple[str, ...]]] = []
+    if isinstance(expected, dict | list):
+        pending.append((expected, ()))
+    while pending:
+        part, place = pending.pop()
+        if isinstance(part, dict) and "value" in part:
+            places.add(place)
+        steps = part.items() if isinstance(part, dict) else (("[]", inner) for inner in part)
+        pending += (
+            (inner, (*place, step)) for step, inner in steps if isinstance(inner, dict | list)
+        )
+    return frozenset(places)
+
+
+def split_annotations(
+    value: Any, root: SchemaNode, own_places: Collection[tuple[str, ...]] = ()
+) -> PlainValues | None:
+    """Takes values out of objects that annotate them: ``{"value": "A", "confidence": 0.9}``.
+
+    Where the schema has an object with a property "value", or gold has such an object, it is the
+    value itself. Elsewhere, an object with "value" is a wrapper if it has a confidence, if all its
+    other keys are known annotations (``{"value": "A", "page": 3}``), or if the schema asks for
+    something else than an object. One with nothing but "value" is one beside others.
+
+    Args:
+        value: an extraction.
+        root: schema node of it.
+        own_places: where gold has objects with a key "value" (``list_value_places``).
+
+    Returns:
+        The values without annotations; ``None`` if there are none.
+    """
+    found = has_confidences = False
+
+    def split(
+        part: Any, node: SchemaNode, place: tuple[str, ...], level: int = 0
+    ) -> tuple[Any, Any]:
+        nonlocal found, has_confidences
+        if level >= MAX_DEPTH or not isinstance(part, dict | list):
+            return part, None
+        if isinstance(part, list):
+            element, inside = node.get_element(), (*place, "[]")
+            pairs = [split(inner, element, inside, level + 1) for inner in part]
+            return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        if place not in own_places and _is_annotated(part, node):
+            found |= len(part) > 1 or _asks_for_other(node)
+            plain, confidences = split(part["value"], node, place, level + 1)
+            key = next((key for key in CONFIDENCE_KEYS if key in part), None)
+            has_confidences |= key is not None
+            return plain, confidences if key is None else part[key]
+        values, confidences = {}, {}
+        for key, inner in part.items():
+            values[key], confidences[key] = (
+                split(inner, node.get_child(key), (*place, key), level + 1)
+                if isinstance(inner, dict | list)
+                else (inner, None)
+            )
+        return values, confidences
+
+    plain, confidences = split(value, root, ())
+    return PlainValues(plain, confidences if has_confidences else None) if found else None
+
+
+def _is_annotated(part: dict[str, Any], node: SchemaNode) -> bool:
+    """Returns whether an object is a value with annotations, by its keys and the schema."""
+    if "value" not in part or not node.keys.keys().isdisjoint(part):
+        return False
+    others = (key.lower().replace("_", "").replace("-", "") for key in part if key != "value")
+    return (
+        _asks_for_other(node)
+        or any(key in part for key in CONFIDENCE_KEYS)
+        or _ANNOTATIONS.issuperset(others)
+    )
+
+
+def _asks_for_other(node: SchemaNode) -> bool:
+    """Returns whether the schema asks for something else than an object."""
+    return bool(node.types) and "object" not in node.types
