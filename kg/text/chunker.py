@@ -42,7 +42,7 @@ class _Section:
     pages: list[int | None] = field(default_factory=list)
     """The page of each piece."""
     code: list[int] = field(default_factory=list)
-    """The numbers of the pieces that are code."""
+    """The numbers of the pieces that are code, or tasks that are not done."""
     is_heading_only: bool = True
     """Whether the section has no paragraph."""
 
@@ -105,7 +105,7 @@ def _split_sections(document: Document) -> Iterator[_Section]:
     section = _Section(START_KEY, ())
     for block in document.blocks:
         if isinstance(block, Paragraph):
-            if block.is_code:
+            if block.is_code or block.is_task:
                 section.code.append(len(section.pieces))
             section.add_piece(block.text, block.page)
             section.is_heading_only = False

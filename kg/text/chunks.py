@@ -16,7 +16,7 @@ class Chunk(msgspec.Struct, frozen=True):
     folder that was read), ``section`` (the nearest heading), ``section_path`` (all enclosing
     headings, from the outermost to the nearest), ``section_id`` (``document#key``),
     ``page_numbers`` (PDF only), ``language`` (if the document declares it), ``code`` (start and end
-    of each block of code in the text, if it has any). Other keys are kept.
+    of each block of code in the text, or of tasks not done, if it has any). Other keys are kept.
     """
 
     id: str
@@ -26,7 +26,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
     @property
     def prose(self) -> str:
-        """The text without its blocks of code, whose words name no things and state no facts."""
+        """The text without blocks of code and open tasks, which name no things, state no facts."""
         pieces, position = [], 0
         for start, end in _read_ranges(self.metadata.get("code")):
             pieces.append(self.text[position:start])

@@ -7,7 +7,7 @@ technical documentation uses. ``include::`` and other macros never read a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kg.text.documents.document import (
     Block,
@@ -17,8 +17,10 @@ from kg.text.documents.document import (
     decode_text,
     make_heading,
     make_paragraph,
+    make_paragraphs,
     split_front_matter,
 )
+from kg.text.documents.inline_text import format_superscript
 
 MAX_INLINE_LENGTH = 20_000
 """Maximum length of a line in which inline markup is removed, in characters."""
@@ -32,23 +34,31 @@ MAX_TITLE_DIFFERENCE = 2
 """Maximum difference in length between a title and its underline, as in AsciiDoc.py."""
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|={4,}|\*{4,}|_{4,}|/{4,}|--|```.*)[ \t]*$")
 _TABLE_DELIMITER = re.compile(r"[|,:!]={3,}[ \t]*$")
+_TABLE_MARKS = ("|", ",", ":", "!")
 _LITERAL_DELIMITERS = ("-", ".", "+", "`")
 _ATTRIBUTE = re.compile(r":!?([\w-]+)!?:(?:[ \t]+(.*))?$")
 _BLOCK_ATTRIBUTES = re.compile(r"\[.*\][ \t]*$")
 _DROPPED_MACRO = re.compile(
     r"(?:include|image|video|audio|toc|ifdef|ifndef|ifeval|endif)::\S*\[.*$"
 )
+_CODE_STYLE = re.compile(r"\[(?:(?:source|listing|literal)(?=[\],%.#])|,[^\]])")
 _BLOCK_TITLE = re.compile(r"\.(?=[^\s.])(.*)$")
 _LIST_ITEM = re.compile(r"\s*(?:([*.-]{1,5}|\d+\.|<\d+>|<\.>)[ \t]+)(?=\S)")
 _CELL = re.compile(r"(?:\d*(?:\.\d+)?[+*]?[<^>.]*[adehlmsv]?)?(?<!\\)\|")
-_INLINE_RULES = (
+
+
+def _format_superscript(match: re.Match[str]) -> str:
+    return format_superscript(match[1], match.string[max(0, match.start() - 1) : match.start()])
+
+
+_INLINE_RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     # Names of manual pages, such as linkgit:git-add[1].
     (re.compile(r"(?<!\w)[a-z]{1,20}:([\w.+-]+)\[(\d\w{0,3})\]"), r"\1(\2)"),
     (re.compile(r"<<[^<>,]*,\s*([^<>]*)>>"), r"\1"),
     (re.compile(r"<<#?([^<>]*)>>"), r"\1"),
     (
         re.compile(
-            r"(?:xref|link|mailto|footnote|menu|kbd|btn|icon|image|stem|pass|indexterm2):"
+            r"(?:xref|link|mailto|menu|kbd|btn|icon|image|stem|pass|indexterm2):"
             r"[^\s\[\]]*\[([^\[\]]*)\]"
         ),
         r"\1",
@@ -60,7 +70,13 @@ _INLINE_RULES = (
         ),
         "",
     ),
+    # Notes, and text that is struck out.
+    (re.compile(r"footnote(?:ref)?:[^\s\[\]]*\[\]"), ""),
+    (re.compile(r"[ \t]?footnote(?:ref)?:[^\s\[\]]*\[([^\[\]]*)\]"), r" (\1)"),
+    (re.compile(r"\[\.?line-through\](##?)[^#\n]*\1"), ""),
     (re.compile(r"\[[.#%][^\[\]]*\](?=[#*_`])"), ""),
+    (re.compile(r"\^([^\s^`]{1,30})\^"), _format_superscript),
+    (re.compile(r"(?<=[\w)])~([\w+-]{1,30})~"), r"\1"),
     (re.compile(r"(?<![\w`])`\+?([^`\n]+?)\+?`(?!\w)"), r"\1"),
     (re.compile(r"(\*\*|__|``|##)(?=\S)([^\n*_`#]+)(?<=\S)\1"), r"\2"),
     (re.compile(r"(?<!\w)([*_#])(?=\S)([^\n*_#]+)(?<=\S)\1(?!\w)"), r"\2"),
@@ -102,22 +118,28 @@ class _LineReader:
         self._is_list = False
 
     def iter_blocks(self, lines: list[str]) -> Iterator[Block]:
-        delimiter = ""  # of the enclosing listing, comment or table
+        # Of the enclosing listing, comment or table; empty for a paragraph of code, which ends at
+        # an empty line; None outside of these.
+        delimiter: str | None = None
         verbatim: list[str] = []
         is_header = False  # between the document's title and the first empty line
+        is_code = False  # whether the next block is code
+        is_term = False  # whether the last line with text is a term, whose description follows
         opening_line = 0  # number of the line with that delimiter
         underline = 0  # number of the line under a title
         lines = [line.rstrip() for line in lines]
         for number, line in enumerate(lines, 1):
             if number == underline:
                 continue
-            if delimiter:
+            is_item = bool(_LIST_ITEM.match(line))
+            if delimiter == "" and is_item and verbatim[0][0].isspace() > line[0].isspace():
+                # An indented paragraph also ends before the next item of its list.
+                yield from self._make_block(delimiter, verbatim)
+                delimiter, verbatim = None, []
+            if delimiter is not None:
                 if line == delimiter:
-                    if delimiter[0] in "|,:!":
-                        yield from make_paragraph("\n".join(self._iter_rows(verbatim)))
-                    elif delimiter[0] != "/":
-                        yield from make_paragraph("\n".join(verbatim), is_code=True)
-                    delimiter, verbatim = "", []
+                    yield from self._make_block(delimiter, verbatim)
+                    delimiter, verbatim = None, []
                 else:
                     verbatim.append(line)
                 continue
@@ -125,8 +147,9 @@ class _LineReader:
                 yield from self._end_paragraph()
                 level = _UNDERLINE_LEVELS[lines[number][0]]
                 yield from make_heading(level, self._strip_markup(line))
-                underline, is_header = number + 1, level == 1
+                underline, is_header, is_term = number + 1, level == 1, False
                 continue
+            is_first = not self._paragraph or lines[number - 2] in ("", "+")
             heading = _HEADING.match(line)
             attribute = _ATTRIBUTE.match(line)
             fence = _DELIMITER.match(line)
@@ -136,12 +159,15 @@ class _LineReader:
                 if heading:
                     yield from make_heading(len(heading[1]), self._strip_markup(heading[2]))
                 elif (
-                    not fence or line[0] == "/" or (line[0] in _LITERAL_DELIMITERS and line != "--")
+                    not fence
+                    or line[0] == "/"
+                    or (line[0] in _LITERAL_DELIMITERS and (line != "--" or is_code))
                 ):
                     delimiter = "```" if line.startswith("```") else line
                     opening_line = number
+                is_code = False
             elif not line:
-                is_header = False
+                is_header = is_code = False
                 if not self._is_list:
                     yield from self._end_paragraph()
             elif attribute:
@@ -149,15 +175,28 @@ class _LineReader:
             elif is_header or line.startswith("//") or line == "+":
                 continue  # the author and revision; comments; the continuation of a list item
             elif _DROPPED_MACRO.match(line) or _BLOCK_ATTRIBUTES.match(line):
+                is_code = is_code or bool(_CODE_STYLE.match(line))
                 if not self._is_list:
                     yield from self._end_paragraph()
+            elif (is_code and not _BLOCK_TITLE.match(line)) or (
+                is_first and line[0].isspace() and not is_term and not is_item
+            ):
+                yield from self._end_paragraph()
+                delimiter, verbatim, is_code = "", [line], False
             else:
                 yield from self._add_line(line)
-        yield from make_paragraph(
-            "\n".join(verbatim) if delimiter[:1] != "/" else "", is_code=delimiter[:1] not in "|,:!"
-        )
+            is_term = line.endswith("::") or (is_term and not line)
+        if delimiter is not None:
+            yield from self._make_block(delimiter, verbatim)
         yield from self._end_paragraph()
         self.unclosed_line = opening_line if delimiter else 0
+
+    def _make_block(self, delimiter: str, lines: list[str]) -> list[Block]:
+        if delimiter.startswith("/"):
+            return []
+        if delimiter.startswith(_TABLE_MARKS):
+            return make_paragraph("\n".join(self._iter_rows(lines)))
+        return make_paragraph("\n".join(lines), is_code=True)
 
     def _is_underlined_title(self, lines: list[str], number: int) -> bool:
         """Whether a line (numbered from 1) begins a block and is underlined by the next line."""
@@ -191,10 +230,9 @@ class _LineReader:
             self._paragraph.append(self._strip_markup(line))
 
     def _end_paragraph(self) -> list[Block]:
-        separator = "\n" if self._is_list else " "
-        text = separator.join(filter(None, self._paragraph))
-        self._paragraph, self._is_list = [], False
-        return make_paragraph(text)
+        lines = list(filter(None, self._paragraph))
+        is_list, self._paragraph, self._is_list = self._is_list, [], False
+        return make_paragraphs(lines) if is_list else make_paragraph(" ".join(lines))
 
     def _iter_rows(self, lines: list[str]) -> Iterator[str]:
         """Yields the rows of a table: cells in one line are a row, else up to an empty line."""

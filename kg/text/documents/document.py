@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -31,6 +31,8 @@ _FRONT_TITLE = re.compile(
 )
 # For browsers these are control characters, which readers remove; Python refuses them.
 _UNDEFINED_CP1252 = b"\x81\x8d\x8f\x90\x9d"
+_LIST_ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:(\[[ xX*]\]|[☐☑☒])(?:[ \t]|$))?")
+_OPEN_BOXES = frozenset({"[ ]", "☐"})
 _SPACES = re.compile(r"[ \t]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
@@ -58,15 +60,23 @@ class Paragraph:
         text: never empty.
         page: as in ``Heading``.
         is_code: whether it is code, whose words are no sentences.
+        is_task: whether it consists of tasks that are not done, whose sentences are not true yet.
     """
 
     text: str
     page: int | None = None
     is_code: bool = False
+    is_task: bool = False
 
 
 class CodeLine(str):
     """Code among the lines of a list or table, see ``make_paragraphs``."""
+
+    __slots__ = ()
+
+
+class _TaskLine(str):
+    """A line of a task that is not done."""
 
     __slots__ = ()
 
@@ -118,15 +128,40 @@ def make_heading(level: int, text: str, page: int | None = None) -> list[Block]:
 
 
 def make_paragraphs(lines: Iterable[str]) -> list[Block]:
-    """Makes paragraphs of lines: one of each run of ``CodeLine``, and of each run of others."""
+    """Makes paragraphs of the lines of a list or table.
+
+    Each run of ``CodeLine`` is a paragraph, each run of tasks that are not ticked, and each run of
+    other lines.
+    """
     return [
         block
-        for is_code, group in groupby(lines, lambda line: isinstance(line, CodeLine))
-        for block in make_paragraph("\n".join(group), is_code=is_code)
+        for kind, group in groupby(_mark_tasks(lines), type)
+        for block in make_paragraph(
+            "\n".join(group), is_code=kind is CodeLine, is_task=kind is _TaskLine
+        )
     ]
 
 
-def make_paragraph(text: str, page: int | None = None, *, is_code: bool = False) -> list[Block]:
+def _mark_tasks(lines: Iterable[str]) -> Iterator[str]:
+    """Yields the lines; those of a task that is not ticked ("- [ ] …") as ``_TaskLine``.
+
+    They are the line of the task itself and what follows up to the next item of the list, except
+    tasks that are ticked.
+    """
+    task_indent: int | None = None  # of the enclosing task that is not ticked
+    for line in lines:
+        item = None if isinstance(line, CodeLine) else _LIST_ITEM.match(line)
+        is_open = bool(item and item[2] in _OPEN_BOXES)
+        if item and (task_indent is None or len(item[1]) <= task_indent):
+            task_indent = len(item[1]) if is_open else None
+        is_done = bool(item and item[2] and not is_open)
+        is_task = task_indent is not None and not is_done and not isinstance(line, CodeLine)
+        yield _TaskLine(line) if is_task else line
+
+
+def make_paragraph(
+    text: str, page: int | None = None, *, is_code: bool = False, is_task: bool = False
+) -> list[Block]:
     """Makes a paragraph of ``text`` with its line breaks; nothing if the text is blank.
 
     Removes control and bidirectional characters and soft hyphens, and normalises to NFC.
@@ -134,7 +169,7 @@ def make_paragraph(text: str, page: int | None = None, *, is_code: bool = False)
     text = unicodedata.normalize("NFC", clean_for_terminal(text.replace("\u00ad", "")))
     text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
     text = _BLANK_LINES.sub("\n\n", text)
-    return [Paragraph(text, page, is_code)] if text.strip() else []
+    return [Paragraph(text, page, is_code, is_task)] if text.strip() else []
 
 
 def split_front_matter(text: str) -> tuple[str, str]:

@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from kg.base.errors import DocumentError, MissingExtraError
-from kg.text.documents.document import Block, DocumentContent, make_heading, make_paragraph
+from kg.text.documents.document import (
+    Block,
+    DocumentContent,
+    make_heading,
+    make_paragraph,
+    make_paragraphs,
+)
+from kg.text.documents.inline_text import format_superscript
 
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 """Maximum size of all parts of a file after unpacking: most of it may be images."""
@@ -39,6 +46,8 @@ _DROPPED = (
     ),
     _FALLBACK,
 )
+_UNSTATED = tuple(_WORD + name for name in ("strike", "dstrike", "vanish"))
+"""Properties of text that is struck out or hidden."""
 _CONTENTS_STYLE = re.compile(r"toc \d", re.IGNORECASE)
 _HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
 
@@ -46,8 +55,8 @@ _HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
 def read_docx(data: bytes, where: str) -> DocumentContent:
     """Reads a Word document: headings by their styles, paragraphs, lists, tables and text boxes.
 
-    Headers, footers, notes, comments, deleted text and tables of contents are left out. Inserted
-    text, fields and content controls (forms, cover pages) are read.
+    Headers, footers, notes, comments, tables of contents, and text that is deleted, struck out or
+    hidden are left out. Inserted text, fields and content controls (forms, cover pages) are read.
 
     Raises:
         MissingExtraError: python-docx is not installed.
@@ -123,13 +132,44 @@ def _unwrap_text(body: Any) -> None:
             # The paragraphs of a text box follow the one that it belongs to.
             for child in reversed(list(box)):
                 anchor.addnext(child)
+    for paragraph in body.iter(_WORD + "p"):
+        _rewrite_runs(paragraph)
+
+
+def _rewrite_runs(paragraph: Any) -> None:
+    """Removes runs that are struck out or hidden, and rewrites superscripts as plain text."""
+    before = ""  # the text before the superscript
+    superscript: list[Any] = []  # the text elements of neighbouring runs of it
+    for run in [*paragraph.iter(_WORD + "r"), None]:
+        properties = None if run is None else run.find(_WORD + "rPr")
+        if properties is not None and any(
+            _is_on(element) for element in properties if element.tag in _UNSTATED
+        ):
+            run.getparent().remove(run)
+            continue
+        texts = [] if run is None else list(run.iter(_WORD + "t"))
+        position = None if properties is None else properties.find(_WORD + "vertAlign")
+        if position is not None and position.get(_WORD + "val") == "superscript":
+            superscript += texts
+            continue
+        if superscript:
+            text = "".join(element.text or "" for element in superscript)
+            for element in superscript:
+                element.text = ""
+            superscript[0].text = format_superscript(text, before)
+            superscript = []
+        before = "".join(element.text or "" for element in texts) or before
+
+
+def _is_on(element: Any) -> bool:
+    return element.get(_WORD + "val", "true").lower() not in ("0", "false", "off", "none")
 
 
 def _iter_blocks(content: Any) -> Iterator[Block]:
     items: list[str] = []
     for block in content:
         if not hasattr(block, "style") or hasattr(block, "rows"):
-            yield from make_paragraph("\n".join(items))
+            yield from make_paragraphs(items)
             items = []
             yield from make_paragraph("\n".join(_iter_rows(block, 0)))
             continue
@@ -141,15 +181,15 @@ def _iter_blocks(content: Any) -> Iterator[Block]:
         if style.startswith("List") and text.strip():
             items.append(f"- {text.strip()}")
             continue
-        yield from make_paragraph("\n".join(items))
+        yield from make_paragraphs(items)
         items = []
         if style == "Title":
             yield from make_heading(1, text)
         elif heading:
             yield from make_heading(max(1, int(heading[1])), text)
         else:
-            yield from make_paragraph(text)
-    yield from make_paragraph("\n".join(items))
+            yield from make_paragraph(text, is_task=text.lstrip().startswith("☐"))
+    yield from make_paragraphs(items)
 
 
 def _iter_rows(table: Any, depth: int) -> Iterator[str]:

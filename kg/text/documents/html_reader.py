@@ -21,6 +21,7 @@ from kg.text.documents.document import (
     make_paragraphs,
     split_front_matter,
 )
+from kg.text.documents.inline_text import NOTE_LINK, STRUCK_OUT, InlineText
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
@@ -42,9 +43,22 @@ BLOCK_TAGS = frozenset(
         "table tbody tfoot thead tr ul"
     )
 )
-_SKIPPED_ROLES = frozenset(list_words("navigation search banner contentinfo"))
-"""Values of the attribute ``role`` of elements that are around the text of a page."""
+_SKIPPED_ROLES = frozenset(list_words("navigation search banner contentinfo doc-noteref"))
+"""Values of the attribute ``role`` of elements that are around the text of a page, or mark notes.
+"""
+_SIGN_CLASSES = frozenset(list_words("footnote-ref footnote-reference headerlink"))
+"""Classes of links that are no text: marks of notes, and signs beside headings."""
+_HIDDEN_STYLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden|line-through)", re.I)
 _LIST_TAGS = frozenset(list_words("ul ol dl table"))
+# Blocks that do not end the line in a cell of a table.
+_CELL_TAGS = frozenset(
+    list_words(
+        "address article aside blockquote body center details dialog div fieldset figcaption "
+        "figure footer form header html legend main p section summary"
+    )
+)
+_CELL_LINE = "\v"
+"""Separates blocks in a cell; no other text outside <pre> has this character."""
 _HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 _ENCODING = re.compile(
     r"utf-(?:8|16|32).*|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|shift_jis\w*|euc_\w+|gb\w+|big5\w*"
@@ -69,8 +83,8 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?=[-_]|$)")
 def read_html(data: bytes, where: str) -> DocumentContent:
     """Reads an HTML page: headings, paragraphs, and lists and tables with one item or row per line.
 
-    Scripts, styles, navigation, form controls, permalinks, and elements with the attributes
-    ``hidden`` or ``aria-hidden`` are left out. Nothing is fetched or executed.
+    Scripts, styles, navigation, form controls, permalinks, marks of notes, and elements that are
+    hidden or struck out are left out. Nothing is fetched or executed.
 
     Raises:
         DocumentError: the page cannot be decoded or parsed, or has more than ``MAX_TAGS`` tags.
@@ -110,13 +124,13 @@ def _find_declared_encoding(data: bytes, where: str) -> str:
     return "" if name.startswith(("utf-16", "utf-32")) else _ENCODING_OF_BROWSERS.get(name, name)
 
 
-def extract_html_text(markup: str, where: str) -> str:
-    """Returns the text of an HTML fragment inside another document.
+def read_html_fragment(markup: str, where: str) -> list[Block]:
+    """Returns the blocks of an HTML fragment inside another document.
 
     Raises:
         DocumentError: the fragment cannot be parsed, or has more than ``MAX_TAGS`` tags.
     """
-    return "\n".join(block.text for block in _iter_blocks(_parse_html(markup, where)))
+    return list(_iter_blocks(_parse_html(markup, where)))
 
 
 def _parse_html(text: str, where: str) -> BeautifulSoup:
@@ -170,59 +184,120 @@ def _strip_unclosed_tags(text: str) -> str:
 
 def _iter_blocks(soup: BeautifulSoup) -> Iterator[Block]:
     """Yields the page's blocks; ``soup`` may be nested to any depth."""
-    pieces: list[str] = []  # text pieces of the current block
-    lines: list[str] = []  # finished lines of the enclosing lists and tables
-    lists: list[str] = []  # stack of the enclosing lists and tables
-    marker = ""  # "- " before the first line of a list item
-    pre_depth = 0  # number of enclosing <pre> elements
-    heading_level = 0  # level of the enclosing heading; 0 outside headings
-
-    def take_text() -> str:
-        text = "".join(pieces)
-        pieces.clear()
-        if pre_depth:
-            return text.strip("\n")
-        return "\n".join(line for line in map(collapse_spaces, text.split("\n")) if line)
-
+    builder = _BlockBuilder()
     for node, is_start in _walk_elements(soup):
         if isinstance(node, str):
-            pieces.append(node if pre_depth else _SPACE.sub(" ", node))
-            continue
-        name = node.name
-        if name == "br":
-            pieces.append("\n" if is_start else "")
-        elif name == "img":
-            pieces.append(str(node.get("alt") or "") if is_start else "")
+            builder.add_text(node)
+        else:
+            yield from builder.add_tag(node, is_start=is_start)
+    yield from builder.finish()
+
+
+class _BlockBuilder:
+    """Builds blocks of the tags and texts of a page, in order."""
+
+    def __init__(self) -> None:
+        self._text = InlineText()  # of the current line
+        self._lines: list[str] = []  # finished lines of the enclosing lists and tables
+        self._lists: list[str] = []  # the enclosing lists and tables
+        self._marker = ""  # "- " before the first line of a list item
+        self._pre_depth = 0  # number of enclosing <pre> elements
+        self._heading_level = 0  # of the enclosing heading; 0 outside headings
+        # Finished cells of the current row; None outside rows and after a list, heading, table or
+        # code in one of the cells, which end the line.
+        self._cells: list[str] | None = None
+        self._is_in_cell = False
+
+    def add_text(self, text: str) -> None:
+        self._text.add(text if self._pre_depth else _SPACE.sub(" ", text))
+
+    def add_tag(self, tag: Tag, *, is_start: bool) -> list[Block]:
+        """Adds the start or end of an element; returns the blocks that end there."""
+        name = tag.name
+        if name in _HEADING_LEVELS or name in BLOCK_TAGS:
+            if self._cells is None or name not in _CELL_TAGS:
+                return self._add_block_tag(name, is_start=is_start)
+            self._text.add(_CELL_LINE)
         elif name in ("td", "th"):
-            pieces.append(" | " if is_start and any(piece.strip() for piece in pieces) else "")
-        elif name in _HEADING_LEVELS or name in BLOCK_TAGS:
-            text, is_code = take_text(), pre_depth > 0
-            if heading_level and text:
-                # A block inside a heading also ends it: the heading may never be closed.
-                yield from make_heading(heading_level, text)
-                heading_level = 0
-            elif text and lists:
-                indent = "  " * min(len(lists) - 1, MAX_INDENT)
-                line = indent + marker + text
-                lines.append(CodeLine(line) if is_code else line)
-                marker = ""
+            if self._cells is not None:
+                self._end_cell()
+                self._is_in_cell = is_start
+            elif is_start and not self._text.is_blank:
+                self._text.add(" | ")
+        elif not is_start:
+            self._text.close_tag(name)
+        elif name == "br":
+            self._text.add("\n")
+        elif name == "img":
+            self._text.add(str(tag.get("alt") or ""))
+        elif name == "input":
+            if self._marker and self._text.is_blank and str(tag.get("type")).lower() == "checkbox":
+                self._text.add("[x] " if tag.has_attr("checked") else "[ ] ")
+        elif name != NOTE_LINK or "#" in str(tag.get("href", "")):
+            self._text.open_tag(name)
+        return []
+
+    def finish(self) -> list[Block]:
+        """Returns the blocks that end with the page."""
+        return make_paragraphs([*self._lines, *self._take_lines()])
+
+    def _add_block_tag(self, name: str, *, is_start: bool) -> list[Block]:
+        blocks: list[Block] = []
+        lines, is_code = self._take_lines(), self._pre_depth > 0
+        if self._heading_level and lines:
+            # A block inside a heading also ends it: the heading may never be closed.
+            blocks += make_heading(self._heading_level, "\n".join(lines))
+            self._heading_level = 0
+        elif self._lists:
+            for text in lines:
+                line = "  " * min(len(self._lists) - 1, MAX_INDENT) + self._marker + text
+                self._lines.append(CodeLine(line) if is_code else line)
+                self._marker = ""
+        else:
+            blocks += make_paragraph("\n".join(lines), is_code=is_code)
+        if name in _HEADING_LEVELS:
+            self._heading_level = _HEADING_LEVELS[name] if is_start else 0
+        elif name == "pre":
+            self._pre_depth += 1 if is_start else -1
+        elif name == "li" and is_start:
+            self._marker = "- "
+        elif name == "tr" and is_start:
+            self._cells = []
+        elif name in _LIST_TAGS:
+            if is_start:
+                self._lists.append(name)
             else:
-                yield from make_paragraph(text, is_code=is_code)
-            if name in _HEADING_LEVELS:
-                heading_level = _HEADING_LEVELS[name] if is_start else 0
-            if name == "pre":
-                pre_depth += 1 if is_start else -1
-            if name == "li" and is_start:
-                marker = "- "
-            if name in _LIST_TAGS:
-                if is_start:
-                    lists.append(name)
-                else:
-                    lists.pop()
-            if (heading_level or not lists) and lines:
-                yield from make_paragraphs(lines)
-                lines.clear()
-    yield from make_paragraphs([*lines, take_text()])
+                self._lists.pop()
+        if (self._heading_level or not self._lists) and self._lines:
+            blocks += make_paragraphs(self._lines)
+            self._lines = []
+        return blocks
+
+    def _end_cell(self) -> None:
+        text = self._take_text()
+        if self._cells is not None and (text or self._is_in_cell):
+            self._cells.append(text)
+        self._is_in_cell = False
+
+    def _take_lines(self) -> list[str]:
+        """Returns the current row, or the text since the last line; the row ends there."""
+        if self._cells is None:
+            text = self._take_text()
+            return [text] if text else []
+        self._end_cell()
+        cells, self._cells = self._cells, None
+        filled = [cell for cell in cells if cell]
+        if len(filled) == 1 and _CELL_LINE in filled[0]:
+            # The table lays out the page: the paragraphs of a cell beside empty ones stay apart.
+            return [line for part in filled[0].split(_CELL_LINE) if (line := part.strip())]
+        row = " | ".join(cells).replace(_CELL_LINE, " ").split("\n")
+        return ["\n".join(map(collapse_spaces, row))] if filled else []
+
+    def _take_text(self) -> str:
+        text = self._text.take()
+        if self._pre_depth:
+            return text.strip("\n")
+        return "\n".join(line for line in map(collapse_spaces, text.split("\n")) if line)
 
 
 def _walk_elements(soup: BeautifulSoup) -> Iterator[tuple[Tag | str, bool]]:
@@ -252,7 +327,10 @@ def _is_skipped(tag: Tag) -> bool:
     """Whether an element is no part of the page's text."""
     return (
         tag.name in _SKIPPED_TAGS
+        or tag.name in STRUCK_OUT
         or tag.has_attr("hidden")
+        # Some scripts hide a page until it is loaded.
+        or (tag.name != "body" and bool(_HIDDEN_STYLE.search(str(tag.get("style", "")))))
         or tag.get("aria-hidden") == "true"
         or tag.get("role") in _SKIPPED_ROLES
         or (tag.name == "a" and _is_permalink(tag))
@@ -260,8 +338,8 @@ def _is_skipped(tag: Tag) -> bool:
 
 
 def _is_permalink(link: Tag) -> bool:
-    """Whether a link is only a sign beside the heading that it leads to, such as ¶ or #."""
-    if "headerlink" in (link.get("class") or ()):
+    """Whether a link is only a sign: the mark of a note, or ¶ or # beside a heading."""
+    if not _SIGN_CLASSES.isdisjoint(link.get("class") or ()):
         return True
     # Only texts directly in the link, so that links inside links take linear time.
     return str(link.get("href", "")).startswith("#") and not any(

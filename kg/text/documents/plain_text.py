@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kg.text.documents.document import Block, DocumentContent, decode_text, make_paragraph
+from kg.text.documents.document import Block, DocumentContent, decode_text, make_paragraphs
 from kg.text.documents.numbered_headings import NumberedHeadings
 
 # Blank lines and form feeds, which separate pages.
@@ -22,5 +22,5 @@ def read_plain_text(data: bytes, where: str) -> DocumentContent:
     for piece in _PARAGRAPH_BOUNDARY.split(decode_text(data, where)):
         line = piece.strip()
         heading = headings.detect_heading(line) if line and "\n" not in line else None
-        blocks += [heading] if heading else make_paragraph(piece)
+        blocks += [heading] if heading else make_paragraphs(piece.split("\n"))
     return DocumentContent(blocks)

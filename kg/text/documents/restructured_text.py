@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from docutils.frontend import get_default_settings
-from docutils.parsers.rst import Directive, Parser, directives, states
+from docutils.parsers.rst import Directive, Parser, directives, states, tableparser
 from docutils.utils import new_document
 
 from kg.base.errors import DocumentError
@@ -25,6 +25,7 @@ from kg.text.documents.document import (
     make_heading,
     make_paragraphs,
 )
+from kg.text.documents.inline_text import SUPERSCRIPT, InlineText
 
 if TYPE_CHECKING:
     from docutils.nodes import Element, Node
@@ -36,6 +37,14 @@ MAX_LINE_LENGTH = 100_000
 MAX_INLINE_LENGTH = 20_000
 """Maximum length of a paragraph in which inline markup is parsed, in characters. The text of a
 longer one keeps its markup."""
+MAX_INLINE_STEPS = 5_000_000
+"""Maximum product of a paragraph's length and its number of marks, for each of which docutils may
+search the whole paragraph."""
+MAX_SUBSTITUTED = 1_000_000
+"""Maximum number of characters that take the place of substitutions; further ones stay names."""
+MAX_TABLE_STEPS = 200
+"""Maximum number of steps for a character of a grid table. Tables of many columns need more, or
+with many lines that lead nowhere."""
 
 _RUN_DIRECTIVES = frozenset(
     list_words(
@@ -65,6 +74,8 @@ _CODE_DIRECTIVES = frozenset(
         ipython jupyter-execute productionlist"""
     )
 )
+_SUPERSCRIPT_ROLES = frozenset({"sup", "superscript"})
+_STRUCK_OUT_ROLES = frozenset({"del", "strike", "strikethrough"})
 _NUMBER_ROLES = {"rfc": "RFC ", "pep": "PEP ", "cve": "CVE-", "cwe": "CWE-"}
 """Roles whose text is a number, and what is read before it."""
 _ROLE_TITLE = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
@@ -229,6 +240,35 @@ class _TolerantState:
             kind = _CodeDirective
         return self.run_directive(kind, match, match[1], option_presets)
 
+    def table(self, isolate_function: Any, parser_class: Any) -> Any:
+        """Reads a table; a grid table with a limit on the time it takes."""
+        if parser_class is tableparser.GridTableParser:
+            parser_class = _LimitedTableParser
+        return super().table(isolate_function, parser_class)  # type: ignore[misc]
+
+
+class _LimitedTableParser(tableparser.GridTableParser):
+    """A parser that gives up a grid table when it takes too many steps."""
+
+    def setup(self, block: Any) -> None:
+        super().setup(block)
+        self._steps = MAX_TABLE_STEPS * len(block) * len(block[0])
+
+    def scan_down(self, top: int, left: int, right: int) -> Any:
+        result = super().scan_down(top, left, right)
+        # Looking for a corner, and cutting the cell out of lines of the whole width.
+        self._count_steps((result[0] - top) * self.right if result else self.bottom - top)
+        return result
+
+    def scan_left(self, top: int, left: int, bottom: int, right: int) -> Any:
+        self._count_steps(right - left + bottom - top)
+        return super().scan_left(top, left, bottom, right)
+
+    def _count_steps(self, number: int) -> None:
+        self._steps -= number
+        if self._steps < 0:
+            raise tableparser.TableMarkupError("The table has too many columns.")
+
 
 class _ExplicitMarkup:
     """The patterns of explicit markup, with directives handled by ``_TolerantState``."""
@@ -251,13 +291,22 @@ class _TolerantInliner(states.Inliner):
     """Replaces every role by its text, and limits the length of inline markup."""
 
     def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> Any:
-        if len(text) > MAX_INLINE_LENGTH:
+        n_marks = sum(map(text.count, "`|*"))
+        if len(text) > MAX_INLINE_LENGTH or n_marks * len(text) > MAX_INLINE_STEPS:
             return [nodes.Text(text)], []
         return super().parse(text, lineno, memo, parent)
+
+    def implicit_inline(self, text: str, _lineno: int) -> Any:
+        """Returns the text: addresses are read as text, and many would exhaust the stack."""
+        return [nodes.Text(text)] if text else []
 
     def interpreted(self, rawsource: str, text: str, role: str, _lineno: int) -> Any:
         """Returns the title of ``title <target>``, the last part of ``~a.b``, else the text."""
         text = text.replace("\0", "")
+        if role.lower() in _STRUCK_OUT_ROLES:
+            return [], []
+        if role.lower() in _SUPERSCRIPT_ROLES:
+            return [nodes.superscript(rawsource, text)], []
         title = _ROLE_TITLE.match(text)
         if title is not None and title[1]:
             text = title[1]
@@ -292,6 +341,7 @@ class _BlockCollector:
 
     def __init__(self, document: nodes.document) -> None:
         self.refused = 0
+        self._n_substituted = 0  # characters
         self._substitutions = {
             name: node.astext() for name, node in document.substitution_defs.items()
         }
@@ -352,7 +402,15 @@ class _BlockCollector:
             return node.astext().replace("\0", "")
         if isinstance(node, nodes.substitution_reference):
             name = node["refname"] if "refname" in node else node.astext()
-            return self._substitutions.get(name, node.astext())
+            text = self._substitutions.get(name, "")
+            self._n_substituted += len(text)
+            return text if text and self._n_substituted <= MAX_SUBSTITUTED else node.astext()
         if isinstance(node, nodes.footnote_reference | nodes.system_message):
             return ""
-        return "".join(map(self._get_text, node.children))
+        inline = InlineText()
+        for child in node.children:
+            if isinstance(child, nodes.superscript):
+                inline.open_tag(SUPERSCRIPT)
+            inline.add(self._get_text(child))
+            inline.close_tag(SUPERSCRIPT)
+        return inline.take()

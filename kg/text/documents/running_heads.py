@@ -18,7 +18,13 @@ MAX_SIZE_RATIO = 1.15
 MAX_HEAD_LINES = 3
 """Maximum number of lines of a running head that are removed from one edge of a page."""
 
-_PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxl]{1,7})(?:\s+of\s+\d{1,4})?\W*", re.I)
+# The signs around a page number are never those of a sum, a share or the end of a sentence.
+_SIGNS = r"[\s()\[\]<>|/~*•·–—-]*"
+_PAGE_NUMBER = re.compile(
+    rf"{_SIGNS}(?:page\s+)?(\d{{1,4}}|[ivxl]{{1,7}})(?:\s+of\s+\d{{1,4}})?{_SIGNS}", re.IGNORECASE
+)
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
+_LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -35,26 +41,43 @@ class PageLine(NamedTuple):
 def strip_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
     """Returns the lines of each page without page numbers, running heads and feet.
 
-    The outermost line at the upper or lower edge of a page is removed if it is a page number. In
-    files of at least ``MIN_PAGES`` pages, it is also removed if, ignoring digits, it is in at least
-    half of the pages; or if it stands in the same place as the outermost line of at least
-    ``MIN_PLACE_SHARE`` of the pages, apart from the text. So heads that
-    change with every chapter or section are found, too. A page's only line is always kept.
+    The outermost line at the upper or lower edge of a page is removed if it is a page number: one
+    that is apart from the text, or follows those of the pages around it. At most one is removed
+    from each edge. In files of at least ``MIN_PAGES`` pages, the line is also removed if it is in
+    at least half of the pages, ignoring digits if it has a letter; or if it stands in the same
+    place as the outermost line of at least ``MIN_PLACE_SHARE`` of the pages, apart from the text.
+    So heads that change with every chapter or section are found, too. A page's only line is always
+    kept.
     """
     stripped = [list(page) for page in pages]
+    numbers_of_edge: dict[bool, dict[int, int]] = {True: {}, False: {}}
     for _ in range(MAX_HEAD_LINES):
-        removed = _strip_outer_lines(stripped, is_upper=True)
-        removed |= _strip_outer_lines(stripped, is_upper=False)
+        removed = False
+        for is_upper, numbers in numbers_of_edge.items():
+            removed |= _strip_outer_lines(stripped, numbers, is_upper=is_upper)
         if not removed:
             break
     return stripped
 
 
-def _strip_outer_lines(pages: list[list[PageLine]], *, is_upper: bool) -> bool:
-    """Removes running heads, one line per page, at one edge; returns whether there were any."""
+def _strip_outer_lines(
+    pages: list[list[PageLine]], removed_numbers: dict[int, int], *, is_upper: bool
+) -> bool:
+    """Removes running heads, one line per page, at one edge; returns whether there were any.
+
+    Args:
+        pages: the lines of each page.
+        removed_numbers: position of a page → the page number that was removed at this edge.
+        is_upper: which edge.
+    """
     edges = [_find_edge(page, is_upper=is_upper) for page in pages]
     n_pages = max(MIN_PAGES, sum(edge is not None for edge in edges))
-    texts = Counter(_DIGITS.sub("#", edge[0].text) for edge in edges if edge)
+    texts = Counter(_get_pattern(edge[0].text) for edge in edges if edge)
+    numbers = {
+        page: number
+        for page, edge in enumerate(edges)
+        if edge and (number := _read_page_number(edge[0].text)) is not None
+    } | removed_numbers
     # A head is set apart on most of its pages; the first line of the text is so on few.
     places = Counter(round(edge[0].y) for edge in edges if edge and edge[1])
     sizes: Counter[float] = Counter()
@@ -63,15 +86,21 @@ def _strip_outer_lines(pages: list[list[PageLine]], *, is_upper: bool) -> bool:
             sizes[line.size] += len(line.text)
     text_size = max(sizes, key=lambda size: (sizes[size], size), default=0.0)
     removed = False
-    for page, edge in zip(pages, edges, strict=True):
+    for position, (page, edge) in enumerate(zip(pages, edges, strict=True)):
         if edge is None:
             continue
         line, is_apart = edge
+        number = None if position in removed_numbers else numbers.get(position)
+        # Numbers may be only on every other page.
+        is_number = number is not None and (
+            is_apart
+            or any(numbers.get(position + step) == number + step for step in (-2, -1, 1, 2))
+        )
         place = round(line.y)
         in_place = sum(places[y] for y in (place - 1, place, place + 1))
         if (
-            _PAGE_NUMBER.fullmatch(line.text)
-            or (len(pages) >= MIN_PAGES and texts[_DIGITS.sub("#", line.text)] >= n_pages / 2)
+            is_number
+            or (len(pages) >= MIN_PAGES and texts[_get_pattern(line.text)] >= n_pages / 2)
             or (
                 len(pages) >= MIN_PAGES
                 and is_apart
@@ -82,7 +111,28 @@ def _strip_outer_lines(pages: list[list[PageLine]], *, is_upper: bool) -> bool:
             # Files draw heads anywhere in the order of the text.
             page.remove(line)
             removed = True
+            if number is not None:
+                removed_numbers[position] = number
     return removed
+
+
+def _get_pattern(text: str) -> str:
+    """Returns what a running head has on every page: all but digits, unless it has no letter."""
+    return _DIGITS.sub("#", text) if _LETTER.search(text) else text
+
+
+def _read_page_number(text: str) -> int | None:
+    """Returns the number of a page; None if the line is none."""
+    match = _PAGE_NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    if match[1].isdecimal():
+        return int(match[1])
+    values = [_ROMAN[sign] for sign in match[1].lower()]
+    return sum(
+        -value if value < following else value
+        for value, following in zip(values, [*values[1:], 0], strict=True)
+    )
 
 
 def _find_edge(page: Sequence[PageLine], *, is_upper: bool) -> tuple[PageLine, bool] | None:

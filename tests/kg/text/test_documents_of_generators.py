@@ -14,7 +14,7 @@ from document_blocks import read_blocks
 
 from kg.base.errors import DocumentError, DuplicateIdError, MissingFileError
 from kg.text.documents import docx as docx_reader
-from kg.text.documents import read_document
+from kg.text.documents import read_document, restructured_text
 from kg.text.documents.names import SourceFile, assign_document_names
 from kg.text.run.sources import count_unread_files, find_source_files, read_sources
 
@@ -324,6 +324,12 @@ def test_entities_of_a_word_document_are_not_expanded(tmp_path: Path) -> None:
         (".qmd", "".join(" " * 4 * n + "!!! note\n" for n in range(1_000))),
         (".qmd", "{{< " * 100_000),
         (".md", "{" * 100_000 + "`a`"),
+        (".md", ("![" * 9_000 + "\n\n") * 5),
+        (".rst", ("`a " * 6_000 + "\n\n") * 5),
+        (".rst", "a@b.c http://d " * 1_000),
+        (".rst", "+--" * 9_000 + "+\n" + "|a " * 9_000 + "|\n" + "+--" * 9_000 + "+"),
+        (".rst", "+-" * 90 + "+\n" + ("| |" + "-+" * 89 + "\n+-+" + "-+" * 89 + "\n") * 90),
+        (".html", "<table><tr>" + "<td></td>" * 100_000),
     ],
 )
 def test_hostile_markup_is_read_or_refused_quickly(tmp_path: Path, suffix: str, text: str) -> None:
@@ -334,6 +340,16 @@ def test_hostile_markup_is_read_or_refused_quickly(tmp_path: Path, suffix: str, 
     except DocumentError:
         return
     assert sum(len(block.text) for block in document.blocks) < 3 * len(text) + 100
+
+
+def test_substitutions_of_rst_do_not_multiply_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restructured_text, "MAX_SUBSTITUTED", 50)
+    text = "|a| and |a| and |a|\n\n.. |a| replace:: twenty characters ha"
+    assert read_blocks(tmp_path / "a.rst", text) == [
+        "twenty characters ha and twenty characters ha and a"
+    ]
 
 
 def test_names_come_from_paths(tmp_path: Path) -> None:
