@@ -27,6 +27,12 @@ def main(
         Path | None,
         typer.Option(help="Passages (JSONL: id, title, text) or the run that facts come from."),
     ] = None,
+    implied: Annotated[
+        bool,
+        typer.Option(
+            "--implied", help="Use facts whose sentence lacks words of the relation, too."
+        ),
+    ] = False,
     name: Annotated[
         str | None, typer.Option(help="Name of the domain; by default that of the folder.")
     ] = None,
@@ -75,7 +81,9 @@ def main(
         if any(".jsonl" in path.suffixes for path in graph):
             review = read_review(out / REVIEW_FILE)
             answers = review.merge_answers(answers)
-            facts, rejected = _write_fact_graph(graph, passages, out, review)
+            facts, rejected = _write_fact_graph(
+                graph, passages, out, review, accept_implied=implied
+            )
             graph = [out / FACTS_GRAPH]
         elif passages:
             raise SettingError(
@@ -130,7 +138,12 @@ def main(
 
 
 def _write_fact_graph(
-    files: list[Path], passages: Path | None, out: Path, review: Review
+    files: list[Path],
+    passages: Path | None,
+    out: Path,
+    review: Review,
+    *,
+    accept_implied: bool,
 ) -> tuple[FactDomain, list[Fact]]:
     """Writes the graph of facts from documents, with the quotes that state them.
 
@@ -151,7 +164,9 @@ def _write_fact_graph(
     if rejected:
         n_rejected = format_count(len(rejected), "fact")
         notes.append(f"{n_rejected} left out that you rejected in {out / REVIEW_FILE}")
-    domain = build_fact_domain(accepted, read_passages(passages) if passages else ())
+    domain = build_fact_domain(
+        accepted, read_passages(passages) if passages else (), accept_implied=accept_implied
+    )
     contents = {out / FACTS_GRAPH: add_checksum(FACTS_GRAPH, domain.ntriples)}
     if passages:
         contents[out / QUOTES] = b"".join(to_json_bytes(quote) + b"\n" for quote in domain.quotes)

@@ -337,6 +337,18 @@ def test_a_quote_must_stand_in_its_passage() -> None:
     assert {quote.text for quote in domain.quotes} == {f"Town {n} lies in Peru." for n in range(5)}
 
 
+def test_facts_in_other_words_are_used_on_request(tmp_path: Path) -> None:
+    facts, passages = write_people(tmp_path)
+    facts.write_text(facts.read_text("utf-8").replace("lives in", "has residence"), "utf-8")
+    init = ("kg", "init", facts, "--passages", passages, "--out")
+    left_out = "facts left out whose passage names both things together"
+    assert f"60 {left_out}" in run_cli(*init, tmp_path / "strict")
+    assert left_out not in run_cli(*init, tmp_path / "implied", "--implied")
+    for name, number in (("strict", 0), ("implied", 60)):
+        graph = (tmp_path / name / "graph.nt").read_text("utf-8")
+        assert graph.count("relation:has_residence> <urn") == number
+
+
 def test_a_sentence_that_states_a_fact_has_its_subject_first() -> None:
     text = "Lyon lies in France. It has trams."
     passages = [SourcePassage(f"p{n}", text, "A journey") for n in range(5)]

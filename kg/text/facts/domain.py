@@ -137,21 +137,28 @@ def _to_number(value: _Value) -> _Value:
     return _Value("decimal", value.text) if value.datatype == "gYear" else value
 
 
-def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] = ()) -> FactDomain:
+def build_fact_domain(
+    facts: Sequence[Fact],
+    passages: Sequence[SourcePassage] = (),
+    *,
+    accept_implied: bool = False,
+) -> FactDomain:
     """Builds the graph of some facts.
 
     Args:
         facts: the facts, in any order; the graph does not depend on it.
         passages: where they come from. If given, a fact is used only if a sentence of its passage
             states it; see ``QuoteChecker``.
+        accept_implied: whether the sentence may lack words of the relation.
 
     Raises:
         EmptyGraphError: no fact says how two things are related.
     """
-    n_given = len(facts)
+    refused: Counter[str] = Counter()
     if passages:
-        facts = list(QuoteChecker(facts, passages).iter_quoted_facts(facts))
-    n_unquoted = n_given - len(facts)
+        checker = QuoteChecker(facts, passages, accept_implied=accept_implied)
+        facts = list(checker.iter_quoted_facts(facts))
+        refused = checker.refused
     kinds = find_kinds(
         (fact.subject, _normalise_relation(fact), fact.object)
         for fact in facts
@@ -181,7 +188,7 @@ def build_fact_domain(facts: Sequence[Fact], passages: Sequence[SourcePassage] =
             continue
         n_mixed += builder.add_relation(key, _choose_surface(relations[key]), rows)
     counts = (
-        (n_unquoted, "whose passage has no sentence that states them"),
+        *((n, why) for why, n in sorted(refused.items())),
         (n_empty, "whose relation has no content word (“has”, “in”)"),
         (n_long, "whose subject or object is a clause and no name"),
         (n_rare, f"of relations that fewer than {MIN_SUBJECTS} subjects have"),

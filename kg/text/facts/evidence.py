@@ -59,7 +59,8 @@ def read_passages(path: Path) -> list[SourcePassage]:
     """Reads passages, one JSON object per line, with ``id``, ``text`` and perhaps ``title``.
 
     Args:
-        path: the file, or a run of ``epoche kg build``, whose chunks are the passages.
+        path: the file, or a run of ``epoche kg build``, whose chunks are the passages, without
+            their blocks of code, which state nothing.
 
     Raises:
         MissingFileError: no such file.
@@ -71,7 +72,7 @@ def read_passages(path: Path) -> list[SourcePassage]:
         from kg.text.run.folder import open_run
 
         return [
-            SourcePassage(chunk.id, chunk.text, chunk.headings) for chunk in open_run(path).chunks
+            SourcePassage(chunk.id, chunk.prose, chunk.headings) for chunk in open_run(path).chunks
         ]
     passages = list(iter_records(path, "passage", _parse_passage))
     seen: set[str] = set()
