@@ -123,14 +123,20 @@ class Graph:
         index = self.index.fork()
         for triple in triples:
             index.discard_triple(*triple)
-        return Graph(index, prefixes=self.prefixes, notes=self.notes)
+        return Graph(index, prefixes=self.prefixes, notes=self.notes, omissions=self.omissions)
 
     def with_claims(self, claims: Iterable[Claim]) -> Graph:
         """Returns the graph with more triples; this graph must not be changed afterwards."""
         index = self.index.fork()
         intern = index.terms.intern
         index.add_triples((intern(c.subj), intern(c.pred), intern(c.obj)) for c in claims)
-        return Graph(index, prefixes=self.prefixes, sources=self.sources, notes=self.notes)
+        return Graph(
+            index,
+            prefixes=self.prefixes,
+            sources=self.sources,
+            notes=self.notes,
+            omissions=self.omissions,
+        )
 
     def to_ntriples(self) -> bytes:
         """Returns the triples as sorted N-Triples lines."""

@@ -106,7 +106,7 @@ def main(
         (print_warning if as_json else print_text)(note)
     for one in stale:
         print_warning(f"the graph no longer has {one}, which was {str(one.is_true).lower()}")
-    for note in (*draft.notes, *file_notes):
+    for note in (*draft.report.skipped, *draft.notes, *file_notes):
         print_warning(note)
     if as_json:
         print_json(to_json_bytes(report, indent=2).decode())

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from kg.shapes import Shapes
-from kg.terms import parse_literal
+from kg.terms import RDF_LANG_STRING, XSD, LiteralParts, parse_literal
+from kg.words.readable_names import is_missing_value
 
 MAX_NEAR_DIFFERENCE = 0.1
 """Two numbers are nearly equal if they differ by at most this share of the larger one."""
@@ -18,6 +19,8 @@ YEARS = range(1000, 2200)
 
 _DATE = re.compile(r"-?\d{4,}-\d\d-\d\d.*|-?\d{4,}-\d\d")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_DATE_PARTS = re.compile(r"(-?\d{4,})(?:-(\d\d)(?:-(\d\d)(T.*)?)?)?(?:Z|[+-]\d\d:\d\d)?")
+_TRUTH_VALUES = {"1": "true", "0": "false"}
 
 
 def parse_number(term: str) -> float | None:
@@ -64,8 +67,13 @@ def read_alike(term: str, other: str) -> bool:
     number = parse_number(term)
     if number is not None and number == parse_number(other):
         return True
-    texts = [" ".join(parse_literal(t).lexical.split()).casefold() for t in (term, other)]
+    texts = [_normalise(parse_literal(t)) for t in (term, other)]
     return texts[0] == texts[1]
+
+
+def _normalise(literal: LiteralParts) -> str:
+    text = " ".join(literal.lexical.split()).casefold()
+    return _TRUTH_VALUES.get(text, text) if literal.datatype == XSD + "boolean" else text
 
 
 def are_nearly_equal(term: str, other: str) -> bool:
@@ -73,12 +81,19 @@ def are_nearly_equal(term: str, other: str) -> bool:
 
     Two recordings of a song have lengths of 246 and 249 seconds, and a file of 1982 to 1984 is one
     of 1983, too. So measures that differ by a tenth or less are nearly equal, and so are texts with
-    years whose ranges overlap. Counts, dates and years are exact.
+    years whose ranges overlap. Counts, dates and years are exact, but a year and a date within it
+    are nearly equal. Texts in two languages, and values with two units, may say the same, and
+    "unknown" says nothing.
 
     >>> are_nearly_equal('"246"', '"249"'), are_nearly_equal('"1982-1984"', '"1983 (copy)"')
     (True, True)
     """
     if read_alike(term, other):
+        return True
+    literals = [parse_literal(t) for t in (term, other) if t.startswith('"')]
+    if any(is_missing_value(literal.lexical) for literal in literals):
+        return True
+    if len(literals) == 2 and (_differ_in_language_or_unit(*literals) or _share_date(*literals)):
         return True
     number, other_number = parse_number(term), parse_number(other)
     if number is not None and other_number is not None:
@@ -87,10 +102,31 @@ def are_nearly_equal(term: str, other: str) -> bool:
         if is_exact and (largest < MIN_MEASURE or {number, other_number}.issubset(YEARS)):
             return False
         return abs(number - other_number) <= MAX_NEAR_DIFFERENCE * largest
-    texts = [parse_literal(t).lexical for t in (term, other) if t.startswith('"')]
+    texts = [literal.lexical for literal in literals]
     if len(texts) < 2 or any(map(_DATE.fullmatch, texts)):
         return False
     years, other_years = (sorted(map(int, _YEAR.findall(text))) for text in texts)
     if not years or not other_years:
         return False
     return years[0] <= other_years[-1] and other_years[0] <= years[-1]
+
+
+def _differ_in_language_or_unit(literal: LiteralParts, other: LiteralParts) -> bool:
+    """Returns whether two literals are in different languages, or have units as datatypes."""
+    languages = {part.language.partition("-")[0] for part in (literal, other)}
+    if len(languages) == 2:
+        return True
+    datatypes = {literal.datatype, other.datatype}
+    return len(datatypes) == 2 and not all(
+        name == RDF_LANG_STRING or name.startswith(XSD) for name in datatypes
+    )
+
+
+def _share_date(literal: LiteralParts, other: LiteralParts) -> bool:
+    """Returns whether one literal is a date, and the other is less exact and says nothing else."""
+    found = [_DATE_PARTS.fullmatch(part.lexical.strip()) for part in (literal, other)]
+    if found[0] is None or found[1] is None:
+        return False
+    parts = [[part for part in match.groups() if part is not None] for match in found if match]
+    n_shared = min(map(len, parts))
+    return len(parts[0]) != len(parts[1]) and parts[0][:n_shared] == parts[1][:n_shared]

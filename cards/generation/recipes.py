@@ -20,6 +20,7 @@ from cards.generation.literals import (
     parse_number,
     read_alike,
 )
+from cards.generation.restated_values import find_synonyms
 from cards.generation.shortage import Obstacle
 
 # Names of the recipes for entities of another class, and for all constraints not named in kinds.
@@ -77,9 +78,25 @@ class Recipes(EntitySampler):
         # Nor may x have a value of another datatype that reads like the anchor ("1990").
         get_text = self.lookup.terms.get_text
         text = get_text(anchor)
-        return text.startswith('"') and any(
+        is_alike = text.startswith('"') and any(
             read_alike(get_text(own), text) for own in self.pool.get_anchors(x)
         )
+        return is_alike or (bool(self._synonyms) and self._is_true_of_synonym(x, anchor))
+
+    def _is_true_of_synonym(self, x: int, anchor: int) -> bool:
+        """Returns whether a claim is true of another predicate with the same name."""
+        s, _, value = self.pool.make_triple(x, anchor)
+        find_objects, get_text = self.lookup.graph_index.find_objects, self.lookup.terms.get_text
+        return any(
+            value == own or read_alike(get_text(own), get_text(value))
+            for q in self._synonyms
+            for own in find_objects(s, q)
+        )
+
+    @cached_property
+    def _synonyms(self) -> set[int]:
+        """The predicates that a reader cannot tell from the one asked about."""
+        return find_synonyms(self.lookup, self.pool.p)
 
     def is_nearly_true(self, x: int, anchor: int) -> bool:
         """Returns whether the only anchor of ``x`` is nearly equal to another one."""

@@ -84,10 +84,10 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
                 n_facts[q] += 1
                 n_more[q] += restates(lookup, objects, value) - restates(lookup, objects, other)
     restating = {q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n}
-    return frozenset(restating | _find_synonyms(lookup, p))
+    return frozenset(restating | find_synonyms(lookup, p))
 
 
-def _find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
+def find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
     """Finds the predicates that are called as ``p`` is: a reader cannot tell them apart."""
     get_label, get_text = lookup.kb.verbaliser.get_label, lookup.terms.get_text
     label = get_label(get_text(p)).casefold()

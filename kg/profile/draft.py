@@ -52,6 +52,7 @@ from kg.profile.rules import (
 )
 from kg.profile.verification import find_broken_nodes, find_given_rules, select_kept_rules
 from kg.shapes import Constraint, Shapes
+from kg.skipped_content import describe_skipped_content
 from kg.terms import to_ntriples
 from kg.words.qualifiers import INVERSE
 
@@ -134,6 +135,7 @@ def draft_domain(
         triples=len(graph),
         n_rules=len(kept),
         left_out=left_out,
+        skipped=(*graph.notes, *graph.omissions, *describe_skipped_content(graph.index)),
         vocabulary=vocabulary,
     )
     if naming.coded_names == "all":
@@ -365,6 +367,10 @@ def render_page(report: ReadinessReport) -> str:
             ]
             if report.left_out
             else []
+        ),
+        *(
+            [f"Reading the files: {'; '.join(map(_escape, report.skipped))}.", ""]
+            * bool(report.skipped)
         ),
         "| predicate | facts | subjects | nameable | ceiling | rule, or why nothing is asked |",
         "|---|---:|---:|---:|---:|---|",

@@ -13,7 +13,9 @@ from kg.fact_predicates import find_notes
 from kg.graph import Graph
 from kg.profile.known_labels import find_known_label
 from kg.profile.namesakes import find_qualifiers
+from kg.profile.plausibility import names_participant
 from kg.terms import RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
+from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 from kg.words.labels import LABEL_PREDICATES, Labels
@@ -38,6 +40,14 @@ MAX_MEAN_NAME_LENGTH = 60
 _NAMING = re.compile(r"(name|label|title)$", re.IGNORECASE)
 _PLAIN_NAMING = re.compile(r"(.*[#/:.])?(has_?)?(name|label|title)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2}")
+_OTHERS = re.compile(
+    r"(?:father|mother|parent|spouse|husband|wife|partner|child|son|daughter|brother|sister|friend|"
+    r"country|city|town|village|region|state|province|county|district|street|place|location|"
+    r"company|firm|organi[sz]ation|institution|school|university|publisher|type|category|class|"
+    r"genre|group|team|club|series|collection|album|journal)"
+)
+"""What may come before "name" in a predicate for the name of another thing than its subject, beside
+words for people such as "author"."""
 
 
 def is_usable_iri(iri: str) -> bool:
@@ -70,6 +80,7 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
         is_plain = _PLAIN_NAMING.fullmatch(iri) is not None
         if (
             (is_plain or n_subjects >= MIN_NAMED_SUBJECTS)
+            and not _names_another(index, iri, {s for s, _ in pairs})
             and all(map(terms.is_literal, values))
             and len(values)
             >= (MIN_DISTINCT_PLAIN_NAMES if is_plain else MIN_DISTINCT_NAMES) * n_subjects
@@ -77,6 +88,19 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
         ):
             found.append((not is_plain, iri))
     return tuple(iri for _, iri in sorted(found))
+
+
+def _names_another(index: Index, iri: str, subjects: Collection[int]) -> bool:
+    """Returns whether a predicate gives the name of something else: "author name" of a book."""
+    words = split_name(iri_tail(iri)).casefold().split()
+    owner = words[-2] if len(words) > 1 else ""
+    if not names_participant(owner) and not _OTHERS.fullmatch(owner):
+        return False
+    p = index.terms.get(RDF_TYPE)
+    classes = {c for s in subjects for c in index.find_objects(s, p)} if p is not None else set()
+    return not any(
+        owner in split_name(iri_tail(index.terms.get_text(c))).casefold().split() for c in classes
+    )
 
 
 def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tuple[str, ...]:

@@ -90,6 +90,13 @@ _REPEATED = _compile_words(
     "incident* accident* crash* conflict* battle* war outbreak* donation* payment* transaction* "
     "loan* vote*"
 )
+# The same as participles, as in "year restored" and "elected in".
+_REPEATED_DEEDS = re.compile(
+    r"won|held|played|flooded|erupted|inspected|visited|surveyed|audited|tested|examined|assessed|"
+    r"evaluated|treated|vaccinated|operated|elected|raced|performed|exhibited|repaired|maintained|"
+    r"renovated|restored|remodell?ed|reviewed|damaged|attacked|awarded|donated|paid|voted|sighted|"
+    r"observed|seen|sold|bought|moved|promoted|nominated|reelected|re-elected|married|divorced"
+)
 _ONE_OF_SEVERAL = _compile_words("last latest first earliest next current initial original final")
 _LITERALS: frozenset[ValueKind] = frozenset({"measures", "figures", "texts"})
 _SAFE: tuple[tuple[re.Pattern[str], frozenset[ValueKind]], ...] = (
@@ -114,7 +121,17 @@ _MUTUAL = _compile_words(
     "equivalent opposite different overlap* continuous regulat* shares"
 )
 # "Follows" is mutual between people, and one-way in a sequence.
-_SEQUENCE = _compile_words("sequence next previous preced* succe* before after")
+_SEQUENCE = _compile_words("sequence next previous preced* predecess* succe* before after")
+_ONE_WAY = _compile_words(
+    "parent* child* ancestor* descend* descent mother father son daughter born offspring heir* "
+    "broader narrower sub* super* kind* type* instance* hypernym* hyponym* within inside "
+    "locat* situated level* above below beneath higher lower senior junior "
+    "subordinate* reports_to boss report_to head chief root leaf derive* deriv* inherit* extends "
+    "replac* supersed* obsolet* version_of revision_of translation_of copy_of cover_of adaptation* "
+    "feed* fed flows drain* tributar* mouth outflow* inflow* discharges upstream downstream "
+    "capital district region province county municipalit* branch* prefix* base* "
+    "mainsnak in_country in_city in_region in_state"
+)
 _TEXT = _compile_words(
     "name* title* label* heading description* comment* abstract definition* note* summar* text "
     "content* caption citation rights license* licence* url* uri iri html remark* bibliograph* "
@@ -122,13 +139,13 @@ _TEXT = _compile_words(
 )
 _RECORD = _compile_heads(
     "record* payment* transaction* loan* invoice* receipt* booking* reservation* purchase* sale* "
-    "order line_item observation* measurement* reading* sample* event* match game participation* "
-    "performance attribution* association* usage* generation* derivation* communication* "
-    "communication start address* registration* enrolment* enrollment* entry log statement* "
+    "line_item observation* measurement* reading* sample* event* match participation* "
+    "performance attribution* usage* generation* derivation* communication* "
+    "address* registration* enrolment* enrollment* entry log statement* "
     "message membership* appointment* visit* trip* stop_time flight* vote* result* standing* "
     "statistic* "
-    "identifier* code date* interval instant expenditure* contract* assignment* relationship* "
-    "designation* file field"
+    "identifier* date* interval instant expenditure* contract* assignment* relationship* "
+    "designation*"
 )
 # Records in which several may take part, or that may contain several things.
 _SHARED_RECORD = _compile_heads(
@@ -197,27 +214,34 @@ def judge_single_value(label: str, values: ValueKind, *, of_events: bool = False
     if _UNIT.fullmatch(text):
         return None if values == "things" else True
     words = phrase.split()
-    phrases = [phrase]
+    phrases = [(phrase, "")]
     if len(words) > 1 and (is_participle(words[-1]) or words[-1].endswith("ing")):
-        phrases.append(" ".join(words[:-1]))
-    for words_before in phrases:
+        phrases.append((" ".join(words[:-1]), words[-1]))
+    for words_before, deed in phrases:
         if _SEVERAL.search(_get_last_word(words_before)):
             return False
         if any(heads.search(words_before) for heads, kinds in _SAFE if values in kinds):
             if _COUNTS.search(words_before):
                 return True
-            if not of_events and _can_recur(words_before, complement):
+            if not of_events and _can_recur(words_before, complement, deed):
                 return False
             return not looks_plural(_get_last_word(complement))
     return False if _SEVERAL.search(text) else None
 
 
-def _can_recur(phrase: str, complement: str) -> bool:
+def is_repeatable(label: str) -> bool:
+    """Returns whether a predicate is called as what can happen to a thing again: "elected in"."""
+    return _REPEATED_DEEDS.fullmatch(_find_head(label)) is not None
+
+
+def _can_recur(phrase: str, complement: str, deed: str) -> bool:
     """Returns whether a date or measure is that of an event that can happen to a thing again."""
     if _IDENTIFIERS.search(phrase) or _ONE_OF_SEVERAL.search(f"{phrase} {complement}"):
         return False
     before_head = phrase.split()[-2:-1]
-    return any(map(_REPEATED.search, [*before_head, _get_last_word(complement)]))
+    return _REPEATED_DEEDS.fullmatch(deed) is not None or any(
+        map(_REPEATED.search, [*before_head, _get_last_word(complement)])
+    )
 
 
 def _split_label(label: str) -> tuple[str, str]:
@@ -245,10 +269,17 @@ def _find_head(label: str) -> str:
 
 
 def may_be_mutual(label: str) -> bool:
-    """Returns whether two things may stand in this relation to each other."""
+    """Returns whether two things may stand in this relation to each other.
+
+    Only names that say a direction tell that they cannot: links that a graph states once, in the
+    order of its ids, lead back nowhere, whatever they mean.
+    """
     label = label.casefold()
+    if _SEQUENCE.search(label):
+        return False
     is_follower = re.search(r"\bfollow(s|ed|ing)?\b", label) is not None
-    return (_MUTUAL.search(label) is not None or is_follower) and not _SEQUENCE.search(label)
+    has_direction = _ONE_WAY.search(label) or is_part(label)
+    return _MUTUAL.search(label) is not None or is_follower or not has_direction
 
 
 def is_record(noun: str) -> bool:

@@ -90,6 +90,8 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...]
     """What the graph says of an ontology and its terms, which no card asks about or states: a
     sentence for each kind, with counts."""
+    skipped: tuple[str, ...]
+    """What was merged or left out when the files were read, and nodes without a name."""
     formula: str
     predicates: tuple[Readiness, ...]
     """The most productive first."""
@@ -194,6 +196,7 @@ def build_report(
     triples: int,
     n_rules: int,
     left_out: tuple[str, ...],
+    skipped: tuple[str, ...],
     vocabulary: str,
 ) -> ReadinessReport:
     """Builds the report of all predicates; ``vocabulary`` says why a vocabulary has no cards."""
@@ -208,6 +211,7 @@ def build_report(
         rules=n_rules,
         summary=_summarise(rows, len(asked), ceiling, vocabulary),
         left_out=left_out,
+        skipped=skipped,
         formula=FORMULA,
         predicates=rows,
     )

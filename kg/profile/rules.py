@@ -16,6 +16,7 @@ from kg.profile.plausibility import (
     find_bounds,
     is_code_list,
     is_part,
+    is_repeatable,
     judge_single_value,
     may_be_mutual,
 )
@@ -160,7 +161,7 @@ def judge_predicate(
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country
     if is_single is None:
-        is_single = profile.value_kind == "measures"
+        is_single = profile.value_kind == "measures" and not any(map(is_repeatable, names))
     if is_single:
         return Judgement("one value", "mined", support)
     reason = "a subject may have several values in the world; confirm.toml can say it has one"

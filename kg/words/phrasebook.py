@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Self
@@ -19,6 +20,7 @@ from kg.words.entity_names import EntityNames
 from kg.words.general_questions import list_general_questions
 from kg.words.label_grammar import (
     can_precede_of,
+    is_participle,
     make_default_wording,
     parse_label,
     split_name,
@@ -42,6 +44,10 @@ _PEOPLE = frozenset(
     )
 )
 
+# Last words of the names of predicates whose numbers are written without separators.
+_YEAR = re.compile(r"1\d{3}|2[01]\d\d")
+_YEAR_WORD = re.compile(r"years?|\w*jahre?|années?|año|anno|ano|jaar")
+_IDENTIFIERS = re.compile(r"code|id|identifier|number|no|zip|postcode|isbn|issn|serial|key")
 # Wording of the vocabulary that all graphs share; a domain may override it.
 _SHARED_WORDING = {
     OWL + "sameAs": PredicateWording(
@@ -105,7 +111,7 @@ class Phrasebook(EntityNames):
         self._custom_labels = dict(custom_labels or {})
         self._wordings: dict[str, PredicateWording] = {}
         self._templates: dict[str, CompiledWording] = {}
-        self._units: dict[str, tuple[str, bool]] = {}
+        self._units: dict[str, tuple[str, bool, bool]] = {}
 
     def with_label(self, pred: str, label: str) -> Self:
         """Returns a copy in which ``pred`` is called ``label``.
@@ -152,9 +158,9 @@ class Phrasebook(EntityNames):
 
     def get_label_language(self, iri: str) -> str:
         """Returns the language tag of the graph's label that ``get_label`` gives, if it has one."""
-        if iri in self._custom_labels or iri in self.domain.predicates or iri in _SHARED_WORDING:
-            return ""
-        return self.labels.get_language(iri)
+        own = clean_text(self.labels.get_label(iri)) if self.labels.has_label(iri) else ""
+        is_own = split_name(own) == split_name(self.get_label(iri))
+        return self.labels.get_language(iri) if is_own else ""
 
     def get_class_noun(self, iri: str) -> str:
         """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
@@ -324,13 +330,23 @@ class Phrasebook(EntityNames):
             lexical, datatype, _language = parse_literal(term)
         except ValueError:
             return clean_text(term)
-        unit, is_year = self._get_unit(pred) if pred else ("", False)
-        text = format_literal(lexical, datatype, thousands=not is_year)
+        unit, is_plain, is_deed = self._get_unit(pred) if pred else ("", False, False)
+        is_plain = is_plain or (is_deed and _YEAR.fullmatch(lexical) is not None)
+        text = format_literal(lexical, datatype, thousands=not is_plain)
         return f"{text} {unit}" if unit and datatype in NUMERIC else text
 
-    def _get_unit(self, pred: str) -> tuple[str, bool]:
-        """Returns the unit of a predicate's values, and whether they are years."""
+    def _get_unit(self, pred: str) -> tuple[str, bool, bool]:
+        """Returns the unit of a predicate's values, and whether its name says what they are.
+
+        Returns:
+            The unit, whether they are years or identifiers, and whether the name says what was
+            done ("founded"), so that they may be years.
+        """
         if pred not in self._units:
-            is_year = "year" in split_name(self.get_label(pred)).lower().split()
-            self._units[pred] = clean_text(self.get_wording(pred).unit), is_year
+            words = split_name(self.get_label(pred)).lower().split()
+            is_plain = any(map(_YEAR_WORD.fullmatch, words)) or bool(
+                words and _IDENTIFIERS.fullmatch(words[-1])
+            )
+            is_deed = bool(words) and is_participle(words[-1])
+            self._units[pred] = clean_text(self.get_wording(pred).unit), is_plain, is_deed
         return self._units[pred]

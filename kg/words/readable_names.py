@@ -8,6 +8,15 @@ from kg.base.plain_text import MAX_NAME_LENGTH
 
 MAX_VALUE_WORDS = 20
 """Maximum number of words of a value that a question may state."""
+_MISSING_VALUES = frozenset(
+    {
+        *("unknown", "not known", "n/a", "n.a", "not available", "not applicable", "none", "null"),
+        *("nil", "nan", "tbd", "tba", "to be determined", "unspecified", "not specified"),
+        *("undefined", "missing", "no data", "unbekannt", "keine angabe", "k.a", "inconnu"),
+        *("inconnue", "desconocido", "desconocida", "sconosciuto", "onbekend"),
+    }
+)
+"""Texts that stand for a value that is not known."""
 
 # "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
 _CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
@@ -49,8 +58,18 @@ def find_opaque_part(name: str) -> tuple[str, str, str]:
 
 
 def is_readable_value(value: str) -> bool:
-    """Returns whether a question can name a literal: it has a few words, no UUID and no address."""
-    return 0 < len(value.split()) <= MAX_VALUE_WORDS and is_readable_label(value)
+    """Returns whether a question can name a literal: it has a few words, no UUID and no address.
+
+    What stands for a missing value ("unknown", "n/a", "-") is none.
+    """
+    n_words = len(value.split())
+    return n_words <= MAX_VALUE_WORDS and not is_missing_value(value) and is_readable_label(value)
+
+
+def is_missing_value(value: str) -> bool:
+    """Returns whether a literal stands for a value that is not known."""
+    text = " ".join(value.casefold().split()).strip(".")
+    return text in _MISSING_VALUES or not any(map(str.isalnum, text))
 
 
 def is_readable_label(name: str) -> bool:

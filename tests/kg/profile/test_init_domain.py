@@ -14,6 +14,7 @@ from stage_calls import check_error_line, run_epoche
 
 from cards.card import read_cards
 from eval.questions.parser import ClaimParser, Reading
+from kg.claims import Claim
 from kg.domain import load_domain
 from kg.knowledge import KnowledgeBase
 
@@ -376,6 +377,78 @@ def test_own_naming_predicates_give_names(tmp_path: Path) -> None:
     done = run_epoche("kg", "init", path, "--out", tmp_path / "mine", "--json")
     assert read_rows(done.out)["installationYear"]["ceiling"] == 8
     assert load_domain(tmp_path / "mine").naming_predicates == (EX + "unitName",)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "is_own"),
+    [
+        ("authorName", False), ("father_name", False), ("cityName", False),
+        ("bookTitle", True), ("officialName", True), ("scientific_name", True),
+    ],
+)  # fmt: skip
+def test_names_of_other_things_are_not_those_of_the_subject(
+    tmp_path: Path, predicate: str, *, is_own: bool
+) -> None:
+    path = tmp_path / "g.ttl"
+    path.write_text(
+        f"@prefix : <{EX}> .\n"
+        + "\n".join(
+            f':Mill{a}{b} a :Book ; :{predicate} "{a.upper()}{b} Smith" ; '
+            f":publicationYear {1950 + n % 9} ."
+            for n, (a, b) in enumerate((a, b) for a in "abcdef" for b in "klmnop")
+        ),
+        "utf-8",
+    )
+    run_epoche("kg", "init", path, "--out", tmp_path / "mine")
+    found = load_domain(tmp_path / "mine").naming_predicates
+    assert found == ((EX + predicate,) if is_own else ())
+
+
+def test_what_reading_merges_and_leaves_out_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "g.trig"
+    towns = [f":Mill{a}{b}" for a in "abcdef" for b in "klmnop"]
+    years = "\n".join(
+        f"{town} :foundingYear {1900 + n % 5} ; :seenBy [ :year 1 ] ."
+        for n, town in enumerate(towns)
+    )
+    path.write_text(
+        f"@prefix : <{EX}> .\n:current {{ {years} }}\n:retracted {{ {towns[0]} :size 3 }}\n",
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", path, "--out", tmp_path / "mine")
+    assert done.code == 0, done.err
+    assert "2 named graphs merged into one" in done.err
+    assert "blank nodes, which have no name (facts: 72" in done.err
+    page = (tmp_path / "mine" / "readiness.md").read_text("utf-8")
+    assert "Reading the files: g.trig: 2 named graphs merged into one" in page
+
+
+def test_the_language_of_a_drafted_label_is_that_of_the_graph(tmp_path: Path) -> None:
+    path = tmp_path / "g.ttl"
+    path.write_text(
+        f"@prefix : <{EX}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ':named rdfs:label "wurde benannt im Jahr"@de . :founded rdfs:label "founded"@en .\n'
+        ':postalCode rdfs:label "postal code"@en .\n'
+        + "\n".join(
+            f':Mill{a}{b} rdfs:label "Mill {a}{b}"@de ; :named {1900 + n % 9} ; '
+            f":founded {1700 + n % 7} ; :postalCode {90201 + n % 8} ."
+            for n, (a, b) in enumerate((a, b) for a in "abcdef" for b in "klmnop")
+        ),
+        "utf-8",
+    )
+    folder = tmp_path / "mine"
+    assert run_epoche("kg", "init", path, "--out", folder).code == 0
+    render = KnowledgeBase.open(str(folder)).verbaliser.render_fact
+    integer = "http://www.w3.org/2001/XMLSchema#integer"
+    texts = [
+        render(Claim(EX + "Millak", EX + name, f'"{value}"^^<{integer}>'))
+        for name, value in (("named", 1900), ("founded", 1703), ("postalCode", 90201))
+    ]
+    assert texts == [
+        "Mill ak has 1900 as its value of “wurde benannt im Jahr”.",
+        "Mill ak has 1703 as its value of “founded”.",
+        "Mill ak has 90201 as its postal code.",
+    ]
 
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
