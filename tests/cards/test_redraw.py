@@ -61,7 +61,7 @@ def audit_set(card_set: CardSet) -> Audit:
 def test_a_leak_is_drawn_again(
     fair: CardSet, leaky: CardSet, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    drawing = draw_without_leaks(lambda n: fair if n else leaky, audit_set)
+    drawing = draw_without_leaks(lambda n, _: fair if n else leaky, audit_set)
     assert drawing.cards is fair
     assert not drawing.audit.leaks
     assert drawing.describe() == {"drawn": 2, "kept": 2, "leaks": 0}
@@ -72,14 +72,14 @@ def test_a_leak_is_drawn_again(
 
 def test_a_fair_set_is_drawn_once(fair: CardSet) -> None:
     numbers: list[int] = []
-    drawing = draw_without_leaks(lambda n: numbers.append(n) or fair, audit_set)
+    drawing = draw_without_leaks(lambda n, _: numbers.append(n) or fair, audit_set)
     assert numbers == [0]
     assert drawing.describe() == {"drawn": 1, "kept": 1, "leaks": 0}
 
 
 def test_a_leaky_set_is_preferred_to_a_rest(fair: CardSet, leaky: CardSet) -> None:
     rest = msgspec.structs.replace(fair, cards=fair.cards[:20])
-    drawing = draw_without_leaks(lambda n: rest if n else leaky, audit_set)
+    drawing = draw_without_leaks(lambda n, _: rest if n else leaky, audit_set)
     assert drawing.cards is leaky
     assert any("by question, bag of words: " in line for line in describe_leaks(drawing.audit))
     assert drawing.describe() == {"drawn": 2, "kept": 1, "leaks": len(drawing.audit.leaks)}
@@ -87,7 +87,7 @@ def test_a_leaky_set_is_preferred_to_a_rest(fair: CardSet, leaky: CardSet) -> No
 
 def test_the_number_of_drawings_is_limited(leaky: CardSet) -> None:
     numbers: list[int] = []
-    draw_without_leaks(lambda n: numbers.append(n) or leaky, audit_set)
+    draw_without_leaks(lambda n, _: numbers.append(n) or leaky, audit_set)
     assert numbers == list(range(MAX_DRAWINGS))
 
 
