@@ -15,6 +15,7 @@ from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from cards.leakage.audit import Audit, Baseline, audit_cards
 from cards.leakage.degrees import DegreeCounter
+from cards.leakage.measures import Measure
 from kg.base.console import print_text
 from kg.base.plain_text import join_list
 from kg.knowledge import KnowledgeBase
@@ -61,7 +62,7 @@ class Drawing(NamedTuple, Generic[Drawn]):
     def describe_truth_leaks(self) -> str:
         """Says by what the true claims among those of U cards can be told; empty if by nothing."""
         found = [
-            f"{baseline.name} ({_describe_largest(baseline)})"
+            f"{baseline.name} ({_describe_measure('AUC', baseline.measures['AUC'])})"
             for baseline in _list_truth_leaks(self.audit)
         ]
         if not found:
@@ -161,7 +162,10 @@ def _describe_reason(audit: Audit) -> str:
 
 
 def _describe_largest(baseline: Baseline) -> str:
-    name, measure = max(baseline.measures.items(), key=lambda item: item[1].excess)
+    return _describe_measure(*max(baseline.measures.items(), key=lambda item: item[1].excess))
+
+
+def _describe_measure(name: str, measure: Measure) -> str:
     return (
         f"{name} {measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}], chance "
         f"{measure.chance:.3f}"
