@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -43,7 +44,10 @@ def require_file(path: Path | str, what: str) -> Path:
         problem = "does not exist"
         if exists:
             problem = "is a folder, not a file" if path.is_dir() else "is not an ordinary file"
-        raise MissingFileError(f"{what} {problem}", where=str(path), hint="Check the path.")
+        # A path has lost a slash of "https://".
+        is_url = re.match(r"[a-z][a-z0-9+.-]+:/", str(path)) is not None
+        hint = "Nothing is downloaded: save it as a file first." if is_url else "Check the path."
+        raise MissingFileError(f"{what} {problem}", where=str(path), hint=hint)
     if not os.access(path, os.R_OK):
         raise MissingFileError(f"{what} cannot be read", where=str(path), hint="Check permissions.")
     return path

@@ -56,6 +56,7 @@ FORMATS = {
     ".json": "JSON_LD",
 }
 """File name extension → format; each may be followed by ``.gz``."""
+_ARCHIVES = frozenset({".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".tgz"})
 
 DEFAULT_MAX_BYTES = 8 * 1024**3
 """Maximum file size *after* decompression, so that a gzip bomb is stopped early."""
@@ -80,11 +81,12 @@ def detect_format(path: Path) -> str:
     name = path.name.lower().removesuffix(".gz")
     format_name = FORMATS.get(Path(name).suffix)
     if format_name is None:
-        extensions = " ".join(FORMATS)
+        extensions, suffix = " ".join(FORMATS), Path(name).suffix
+        advice = "unpack the file first" if suffix in _ARCHIVES else "rename or convert the file"
         raise find_format_error(path) or GraphFormatError(
-            f"unknown graph format {Path(name).suffix or '(no extension)'!r}",
+            f"unknown graph format {suffix or '(no extension)'!r}",
             where=str(path),
-            hint=f"Known extensions: {extensions}, each also with .gz; rename or convert the file.",
+            hint=f"Known extensions: {extensions}, each also with .gz; {advice}.",
         )
     return format_name
 
@@ -276,8 +278,11 @@ def _convert_parser_errors(path: Path, format_name: str) -> Iterator[None]:
             where += f", line {error.lineno}"
             if error.offset is not None:
                 where += f", column {error.offset}"
+        hint = "Correct the file at this place."
+        if "UTF-8" in text:
+            hint = "Convert the file: iconv -f latin1 -t utf-8, if it is in Latin-1."
         raise GraphSyntaxError(
-            f"the graph does not parse: {text}", where=where, hint="Correct the file at this place."
+            f"the graph does not parse: {text}", where=where, hint=hint
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise GraphSyntaxError(

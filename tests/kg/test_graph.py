@@ -451,3 +451,26 @@ def test_a_wrong_encoding_names_the_file(tmp_path: Path, encoding: str, problem:
     with pytest.raises(GraphSyntaxError, match=problem) as caught:
         Graph.load([path])
     assert "towns.rdf" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("a.ttl.bz2", b"BZh9", "unpack the file first"),
+        ("a.ttl", '<http://e/a> <http://e/b> "caf\xe9" .'.encode("latin-1"), "iconv"),
+    ],
+)
+def test_errors_say_how_to_make_a_file_readable(
+    tmp_path: Path, name: str, content: bytes, advice: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises((GraphFormatError, GraphSyntaxError)) as error:
+        Graph.load(path)
+    assert advice in error.value.hint
+
+
+def test_an_address_is_no_file() -> None:
+    with pytest.raises(MissingFileError) as error:
+        Graph.load("https://example.org/sparql.ttl")
+    assert "Nothing is downloaded" in error.value.hint
