@@ -46,8 +46,9 @@ TestName = Literal[
 ]
 """For cards: ``mcnemar-exact`` for metrics that are 0 or 1 per card; ``wilcoxon`` on the cards'
 means when a system answered each card several times; ``cluster-bootstrap`` for ratios with random
-denominators. For other benchmarks: ``mcnemar`` (exact, too) or ``sign-flip`` for metrics with a
-value per item; ``bootstrap`` for the rest."""
+denominators and for skill scores, for these ``sign-flip`` where there are few clusters. For other
+benchmarks: ``mcnemar`` (exact, too) or ``sign-flip`` for metrics with a value per item or cluster;
+``bootstrap`` for the rest."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,7 +163,6 @@ def compare_item_values(
             compared.append(comparison)
             continue
         ratios = compute_ratios(data, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-        n_flips = min(N_FLIPS, max(_MIN_FLIPS, _MAX_SIGNS // n))
         compared.append(
             add_sign_flip_test(
                 replace(
@@ -172,12 +172,18 @@ def compare_item_values(
                 ),
                 (candidate, baseline),
                 BootstrapDifference(ratios, confidence),
-                flip_test=sign_flip_test(candidate - baseline, flips=n_flips, seed=resamples.seed),
+                flip_test=flip_signs(candidate - baseline, resamples.seed),
                 is_binary=is_binary,
                 is_share=is_share,
             )
         )
     return compared
+
+
+def flip_signs(differences: Floats, seed: int) -> SignFlipTest:
+    """Applies the sign-flip test with as many random sign patterns as its time allows."""
+    n_flips = min(N_FLIPS, max(_MIN_FLIPS, _MAX_SIGNS // max(differences.size, 1)))
+    return sign_flip_test(differences, flips=n_flips, seed=seed)
 
 
 def add_sign_flip_test(

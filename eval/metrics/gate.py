@@ -296,6 +296,8 @@ def _check_condition(condition: Condition, system: str, value: Estimate) -> Chec
         details.append(f"bounds {low:.3f} to {high:.3f}")
     if value.denominator:
         details.append(f"of {value.denominator:,g}")
+    if value.missing and value.worst is None:
+        details.append(f"{value.missing:,} left out")
     if details:
         evidence += f" ({', '.join(details)})"
     return Check(system, condition_text, condition.is_met_by(number), evidence)

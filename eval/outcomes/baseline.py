@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.measures import list_measures
 from eval.outcomes.pairs import ACCURACY, compare_pairs, resample_measures
 from eval.outcomes.reader import Answer, GradedAnswers
-from eval.outcomes.record import OUTCOME_LETTERS, OutcomesReport, QuestionOutcomes
+from eval.outcomes.record import (
+    OUTCOME_LETTERS,
+    OutcomeComparison,
+    OutcomesReport,
+    QuestionOutcomes,
+)
 from eval.outcomes.table import OutcomeTable
 from eval.stats.bootstrap import ClusterResamples
 from kg.base.errors import RecordError, SystemNotFoundError
@@ -47,7 +51,7 @@ class BaselineComparison:
         notes: which questions are left out.
     """
 
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[OutcomeComparison, ...]
     higher_is_better: dict[str, bool | None]
     n_answered: int
     n_left_out: int
@@ -89,7 +93,8 @@ def compare_with_baseline(
 ) -> BaselineComparison:
     """Compares a system with an earlier one, by paired tests on the questions of both.
 
-    The headline measure and accuracy are compared, and the measures that are named. If only the
+    The headline measure and accuracy are compared, and the measures that are named. The headline is
+    skill if the shared questions are answerable and unanswerable ones, else utility. If only the
     baseline has skill, because only its questions all say whether they are answerable, a comparison
     says that the value is lost.
 
@@ -113,8 +118,9 @@ def compare_with_baseline(
             hint="A baseline has answers to the same questions, with the same ids.",
         )
     is_known = all(questions.answerable is not None for questions in found)
-    # Clusters are the candidate's: those of the baseline have numbers of their own.
-    clusters = dict(zip(found[0].ids, found[0].clusters or (), strict=False))
+    # Clusters are the candidate's, if it has any: those of the baseline have other numbers.
+    clustered = found[0] if found[0].clusters is not None else found[1]
+    clusters = dict(zip(clustered.ids, clustered.clusters or (), strict=False))
     answers = [
         answer
         for questions, system, name in zip(
@@ -125,7 +131,7 @@ def compare_with_baseline(
         )
     ]
     table = OutcomeTable(GradedAnswers(answers))
-    measures = list_measures(is_answerability_known=is_known)
+    measures = list_measures(is_answerability_known=is_known, has_skill=table.has_skill)
     resamples = ClusterResamples(table.n_clusters, plan.resamples, plan.seed)
     compared = compare_pairs(
         table,
@@ -142,20 +148,23 @@ def compare_with_baseline(
     notes = list(_describe_left_out(found, len(shared), candidate.name))
     directions = {measure.name: measure.higher_is_better for measure in measures}
     skill = list_measures(is_answerability_known=True)[0].name
-    if not is_known and found[1].answerable is not None:
-        earlier = baseline.report.systems[baseline.name].measures.get(skill)
-        lost = Comparison(
-            metric=skill,
-            candidate=_CANDIDATE,
-            baseline=_BASELINE,
-            value_baseline=earlier.value if earlier else None,
+    now, earlier = (_get_value(system, skill) for system in (candidate, baseline))
+    if not is_known and found[0].answerable is None and earlier is not None:
+        lost = OutcomeComparison(
+            metric=skill, candidate=_CANDIDATE, baseline=_BASELINE, value_baseline=earlier
         )
         compared, directions = (lost, *compared), {skill: True, **directions}
         notes.append(
             f"{candidate.name} has no {skill}, unlike the baseline: not all of its questions say "
             "whether they are `answerable`"
         )
-    elif not is_known and found[0].answerable is not None:
+    elif is_known and not table.has_skill and (now is not None or earlier is not None):
+        kind = "answerable" if table.is_answerable.all() else "unanswerable"
+        notes.append(
+            f"all questions that both have are {kind}, so that there is no {skill}; "
+            f"{measures[0].name} of {candidate.name} is compared"
+        )
+    elif not is_known and now is not None:
         notes.append(
             f"the baseline has no {skill}, because not all of its questions say whether they are "
             f"`answerable`; {measures[0].name} of {candidate.name} is compared"
@@ -168,6 +177,11 @@ def compare_with_baseline(
         n_left_out=len(answered - set(shared)),
         notes=tuple(notes),
     )
+
+
+def _get_value(system: RecordedSystem, measure: str) -> float | None:
+    estimate = system.report.systems[system.name].measures.get(measure)
+    return None if estimate is None else estimate.value
 
 
 def _get_questions(system: RecordedSystem) -> QuestionOutcomes:

@@ -138,11 +138,18 @@ def render_report(report: OutcomesReport) -> Iterator[str]:
             if measure in system.majority:
                 line += f"   by majority {format_with_interval(system.majority[measure])}"
             yield line
-        for measure, estimate in (system.confidences | system.official).items():
+        for measure, estimate in system.confidences.items():
+            given = f"of {system.n_confidences:,} of {format_count(system.n_given, 'answer')} given"
+            yield f"  {measure:<22}{format_with_interval(estimate)}   {given}"
+        for measure, estimate in system.official.items():
             yield f"  {measure:<22}{format_with_interval(estimate)}"
     for name, control in report.controls.items():
         yield f"control, {name}: {report.headline} {format_value(control[report.headline])}"
-    yield from map(_describe_comparison, report.comparisons)
+    for pair in report.comparisons:
+        shared = ""
+        if pair.n_shared is not None and pair.n_shared < report.n_questions:
+            shared = f"; both answered {pair.n_shared:,} of {report.n_questions:,} questions"
+        yield _describe_comparison(pair) + shared
 
 
 def _describe_comparison(pair: Comparison) -> str:

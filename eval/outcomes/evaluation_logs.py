@@ -59,7 +59,11 @@ _PROMPTFOO_ERROR: Final = 2
 
 
 def read_log_rows(
-    path: Path, *, outcome: str = "outcome", filter_name: str = ""
+    path: Path,
+    *,
+    outcome: str = "outcome",
+    filter_name: str = "",
+    constants: set[str] | None = None,
 ) -> list[LocatedRow]:
     """Reads the rows of a file, of a log or any other.
 
@@ -68,6 +72,7 @@ def read_log_rows(
         outcome: the field that will be read as the outcome.
         filter_name: of lm-evaluation-harness, the filter whose rows are meant; empty if there is
             only one.
+        constants: as in ``parse_json``.
 
     Raises:
         MissingFileError: there is no such file.
@@ -75,7 +80,7 @@ def read_log_rows(
             not the filter or several, or it is another file of a tool than that of its samples.
     """
     path = require_file(path, "file of graded answers")
-    rows, scores = _read_rows(path)
+    rows, scores = _read_rows(path, constants)
     rows = _select_filter(rows, path, filter_name)
     if len(scores) == 1:
         for _, row in rows:
@@ -90,21 +95,21 @@ def read_log_rows(
     return rows
 
 
-def _read_rows(path: Path) -> tuple[list[LocatedRow], list[str]]:
+def _read_rows(path: Path, constants: set[str] | None) -> tuple[list[LocatedRow], list[str]]:
     """Reads the rows of a file, and the names of the scores if it is a log."""
     if path.suffix.lower() == ".eval":
-        return _convert_inspect_samples(_read_archive(path), path)
-    document, is_line = _read_document(path)
+        return _convert_inspect_samples(_read_archive(path, constants), path)
+    document, is_line = _read_document(path, constants)
     if document is not None:
         converted = _convert_document(document, path, is_line=is_line)
         if converted is not None:
             return converted
-    rows = list(iter_rows(path))
+    rows = list(iter_rows(path, constants=constants))
     scores: dict[str, None] = {}
     return [(where, _convert_row(row, scores, where)) for where, row in rows], list(scores)
 
 
-def _read_document(path: Path) -> tuple[dict[str, Any] | None, bool]:
+def _read_document(path: Path, constants: set[str] | None) -> tuple[dict[str, Any] | None, bool]:
     """Reads a file that is one JSON object; ``None`` if it is not.
 
     Returns:
@@ -116,16 +121,16 @@ def _read_document(path: Path) -> tuple[dict[str, Any] | None, bool]:
         content = handle.readline(MAX_LINE_BYTES).removeprefix(BOM_UTF8).lstrip()
         if content and not content.startswith(b"{"):
             return None, False
-        document = _parse_object(content)
+        document = _parse_object(content, constants)
         if document is None:
-            return _parse_object(content + handle.read()), False
+            return _parse_object(content + handle.read(), constants), False
         is_last = not handle.read(_LOOK_AHEAD).strip()
         return (document, True) if is_last else (None, False)
 
 
-def _parse_object(content: bytes) -> dict[str, Any] | None:
+def _parse_object(content: bytes, constants: set[str] | None) -> dict[str, Any] | None:
     try:
-        value = parse_json(content)
+        value = parse_json(content, constants)
     except NotJsonError:
         return None
     return value if isinstance(value, dict) else None
@@ -226,7 +231,7 @@ def _select_filter(rows: list[LocatedRow], path: Path, filter_name: str) -> list
     return [(where, row) for where, row in rows if str(row.get("filter")) == filter_name]
 
 
-def _read_archive(path: Path) -> list[tuple[str, Any]]:
+def _read_archive(path: Path, constants: set[str] | None) -> list[tuple[str, Any]]:
     samples: list[tuple[str, Any]] = []
     n_bytes = 0
     try:
@@ -240,7 +245,7 @@ def _read_archive(path: Path) -> list[tuple[str, Any]]:
                 n_bytes += len(content)
                 if n_bytes > MAX_ARRAY_BYTES:
                     raise RecordError(f"larger than {MAX_ARRAY_BYTES:,} bytes", where=str(path))
-                samples.append((f"{path}:{name}", parse_json(content)))
+                samples.append((f"{path}:{name}", parse_json(content, constants)))
     except NotImplementedError as error:
         raise RecordError(
             "the log is compressed in a way that Python cannot read",
@@ -345,6 +350,8 @@ def _convert_row(row: dict[str, Any], scores: dict[str, None], where: str) -> di
         return {
             **values,
             "id": f"{row['instance_id']}{changed}",
+            # Copies of an instance are no questions of their own.
+            "cluster": row["instance_id"],
             "repeat": row.get("train_trial_index", 0),
         }
     if isinstance(row.get("name"), dict) and "sum_squared" in row:

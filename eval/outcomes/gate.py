@@ -62,7 +62,9 @@ def check_outcomes(request: GateRequest) -> list[Check]:
             )
     systems = _read_systems(request.runs, allow_changed=request.allow_changed)
     values = {
-        system.name: collect_gated_values(system.report.systems[system.name], system.report)
+        system.name: collect_gated_values(
+            system.report.systems[system.name], system.report, request.max_failures
+        )
         for system in systems
     }
     shares = {
@@ -152,8 +154,14 @@ def _check_coverage(system: str, found: BaselineComparison, max_failures: float)
     return check_coverage(system, found.n_left_out, found.n_answered, max_failures, evidence)
 
 
-def collect_gated_values(system: SystemOutcomes, report: OutcomesReport) -> dict[str, Estimate]:
-    """Returns the values of a system by name; by majority they are ``majority-NAME``."""
+def collect_gated_values(
+    system: SystemOutcomes, report: OutcomesReport, max_failures: float
+) -> dict[str, Estimate]:
+    """Returns the values of a system by name; by majority they are ``majority-NAME``.
+
+    Measures of confidences have no value if more than ``max_failures`` of the answers given have no
+    confidence.
+    """
     n = sum(system.counts.values())
     share = system.counts[UNUSABLE] / n
     interval = None
@@ -170,10 +178,24 @@ def collect_gated_values(system: SystemOutcomes, report: OutcomesReport) -> dict
     )
     return {
         **system.measures,
-        **system.confidences,
+        **_collect_confidences(system, max_failures),
         **system.official,
         UNUSABLE: add_interval(unusable, share, interval),
         **{f"{_MAJORITY}{name}": estimate for name, estimate in system.majority.items()},
+    }
+
+
+def _collect_confidences(system: SystemOutcomes, max_failures: float) -> dict[str, Estimate]:
+    n_lacking = system.n_given - system.n_confidences
+    if n_lacking > max_failures * system.n_given:
+        why = (
+            f"{n_lacking:,} of {format_count(system.n_given, 'answer')} given have no confidence, "
+            f"more than --max-failures {max_failures:g}"
+        )
+        return {name: Estimate(value=None, why=why) for name in system.confidences}
+    return {
+        name: msgspec.structs.replace(estimate, denominator=system.n_confidences, missing=n_lacking)
+        for name, estimate in system.confidences.items()
     }
 
 

@@ -50,13 +50,27 @@ class Measure:
         return float(sum(lowest)) + self.offset
 
     @property
+    def has_fixed_denominators(self) -> bool:
+        """Whether the denominators depend on the questions alone, not on the answers."""
+        return all(
+            (bottom.reshape(2, _CELLS) == bottom.reshape(2, _CELLS)[:, :1]).all()
+            for _, bottom in self.ratios
+        )
+
+    @property
     def higher_is_better(self) -> bool | None:
         """Its direction; ``None`` for the share of questions that were attempted."""
         return None if self.name == "attempted" else True
 
 
-def list_measures(*, is_answerability_known: bool) -> list[Measure]:
-    """Lists the measures, the headline first."""
+def list_measures(*, is_answerability_known: bool, has_skill: bool = True) -> list[Measure]:
+    """Lists the measures, the headline first.
+
+    Args:
+        is_answerability_known: whether it is known of all questions; else there is no skill.
+        has_skill: whether some questions are answerable and others not; else skill has no value,
+            and utility is the headline.
+    """
 
     def both(weights: Floats) -> Floats:
         return np.concatenate([weights, weights])
@@ -98,11 +112,11 @@ def list_measures(*, is_answerability_known: bool) -> list[Measure]:
         )
         for t in PENALTIES
     ]
-    first = skills[PENALTIES.index(_HEADLINE_PENALTY)]
+    scores = [*skills, *utilities] if has_skill else [*utilities, *skills]
+    first = scores[PENALTIES.index(_HEADLINE_PENALTY)]
     return [
         first,
-        *(skill for skill in skills if skill is not first),
-        *utilities,
+        *(score for score in scores if score is not first),
         *measures,
         Measure(
             "abstention-precision",
@@ -121,6 +135,30 @@ def compute_value(totals: Floats, measure: Measure) -> float | None:
     if not all(bottom for _, bottom in parts):
         return None
     return sum(top / bottom for top, bottom in parts) + measure.offset
+
+
+def vote(counts: Floats) -> Floats:
+    """Returns the outcome of each question by majority.
+
+    A question without a majority counts as abstained; as unusable if half of the answers could
+    agree had the unusable ones been usable, since a failed call is no abstention.
+
+    Args:
+        counts: number of answers to each question by outcome, shape (questions, outcomes).
+
+    Returns:
+        1 for the outcome of each question, else 0, in the same shape.
+    """
+    half = counts.sum(axis=1) / 2
+    voted = np.where(counts > half[:, None], 1.0, 0.0)
+    is_open = voted.sum(axis=1) == 0
+    unusable = OUTCOMES.index("unusable")
+    n_unusable = counts[:, unusable]
+    n_most = np.delete(counts, unusable, axis=1).max(axis=1)
+    has_failed = (n_unusable > 0) & (n_most + n_unusable >= half)
+    voted[is_open & has_failed, unusable] = 1.0
+    voted[is_open & ~has_failed, OUTCOMES.index("abstained")] = 1.0
+    return voted
 
 
 def _format_penalty(penalty: float) -> str:

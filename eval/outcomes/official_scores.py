@@ -8,13 +8,11 @@ from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.reader import SQUAD_SCORES
 from eval.outcomes.table import OutcomeTable
 from eval.stats.bootstrap import ClusterResamples, resample_blocks
-from eval.stats.estimates import (
-    Estimate,
-    add_interval,
-    choose_interval,
-    compute_edge_interval,
-    compute_ratios,
-)
+from eval.stats.estimates import Estimate
+from eval.stats.ratio_metrics import RatioMetric, compute_estimates
+
+_GROUPS = {"": ("HasAns", "NoAns"), "HasAns-": ("HasAns",), "NoAns-": ("NoAns",)}
+"""Prefix of the scores of some questions → the groups that these are of."""
 
 
 def measure_official(
@@ -24,33 +22,23 @@ def measure_official(
     scores = table.scores.get(system)
     if scores is None:
         return {}
-    groups = np.stack([table.is_answerable, ~table.is_answerable], axis=1).astype(float)
-    # Columns: each score in each of the two groups, then the sizes of the groups.
-    cells = np.concatenate([scores[:, [n]] * groups for n in range(len(SQUAD_SCORES))], axis=1)
-    per_cluster = np.zeros((table.n_clusters, cells.shape[1] + 2))
-    np.add.at(per_cluster, table.clusters, np.concatenate([cells, groups], axis=1))
+    columns = {}
+    for group, members in (("HasAns", table.is_answerable), ("NoAns", ~table.is_answerable)):
+        columns[group] = members.astype(np.float64)
+        columns |= {f"{group} {s}": members * scores[:, n] for n, s in enumerate(SQUAD_SCORES)}
+    per_cluster = table.sum_clusters(np.stack(list(columns.values()), axis=1))
     (data,) = resample_blocks([per_cluster], resamples)
-    width = per_cluster.shape[1]
-    names, tops, bottoms = [], [], []
-    for prefix, members in (("", (0, 1)), ("HasAns-", (0,)), ("NoAns-", (1,))):
-        for number, score in enumerate(SQUAD_SCORES):
-            names.append(prefix + score)
-            tops.append(np.isin(np.arange(width), [2 * number + member for member in members]))
-            bottoms.append(np.isin(np.arange(width), [width - 2 + member for member in members]))
-    distribution = compute_ratios(data, np.array(tops, float), np.array(bottoms, float))
-    intervals = distribution.compute_intervals(plan.confidence)
-    errors = distribution.compute_standard_errors()
-    totals = per_cluster.sum(axis=0)
-    estimates = {}
-    for column, (name, bottom) in enumerate(zip(names, bottoms, strict=True)):
-        value = float(distribution.values[column])
-        if not np.isnan(value):
-            support = float(distribution.support[column])
-            estimates[name] = add_interval(
-                Estimate(value=None, n=round(float(totals @ bottom)), higher_is_better=True),
-                value,
-                choose_interval(intervals, column)
-                or compute_edge_interval(value, support, plan.confidence),
-                float(errors[column]),
-            )
-    return estimates
+    metrics = [
+        RatioMetric(
+            name=f"{prefix}{score}",
+            numerator={f"{group} {score}": 1.0 for group in groups},
+            denominator=dict.fromkeys(groups, 1.0),
+            higher_is_better=True,
+        )
+        for prefix, groups in _GROUPS.items()
+        for score in SQUAD_SCORES
+    ]
+    estimates = compute_estimates(
+        metrics, list(columns), data, confidence=plan.confidence, repeated=False
+    )
+    return {name: found for name, found in estimates.items() if found.value is not None}

@@ -5,8 +5,8 @@
 | ``id`` | id of the question; ``--map id=a+b`` joins two fields |
 | ``outcome`` | right, wrong, abstained or unusable, in one of the spellings of ``SPELLINGS`` |
 | ``answerable`` | whether the question has an answer, optional |
-| ``confidence`` | probability in [0, 1] that the answer is right, optional |
-| ``repeat`` | number of the repeat, from 0, optional |
+| ``confidence`` | probability in [0, 1] that the answer is right, or in per cent; optional |
+| ``repeat`` | number of the repeat, such as its seed, optional |
 | ``cluster`` | what is resampled together, optional; by default the question |
 | ``system`` | name of the system, optional; by default the name of the file |
 """
@@ -21,13 +21,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from eval.harness.predictions.reader import parse_prediction_files, read_repeat, show_text
+from eval.harness.predictions.reader import (
+    describe_unreadable_confidences,
+    parse_number,
+    parse_prediction_files,
+    read_repeat,
+    show_text,
+)
 from eval.harness.predictions.rows import (
     MAX_FILE_BYTES,
     list_names,
     read_header,
 )
-from eval.model.foreign_values import make_storable
+from eval.model.foreign_values import check_confidence, make_storable
 from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
 from kg.base.files import require_file
@@ -57,8 +63,9 @@ _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
     "Inspect": {"c": "right", "i": "wrong", "n": "abstained"},
 }
 """Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
-_YES = frozenset(("true", "1", "yes", "ja", "wahr", "oui", "vrai"))
-_NO = frozenset(("false", "0", "no", "nein", "falsch", "non", "faux"))
+_YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "oui", "vrai"))
+_NO = frozenset(("false", "0", "0.0", "no", "nein", "falsch", "non", "faux"))
+_MAX_REPEAT = 999_999_999
 _MAX_SHOWN = 3
 _MAX_SHOWN_CHARS = 60
 
@@ -83,7 +90,7 @@ class GradedAnswers:
 
     Attributes:
         answers: in the order of the files.
-        notes: how grades were read.
+        notes: how grades were read, and what is left out.
         places: system, id and repeat of an answer → its file and row; empty for SQuAD.
     """
 
@@ -144,18 +151,31 @@ def read_graded_answers(
     all_columns: dict[str, None] = {}
     for file in parse_prediction_files(files):
         # "model" of "model.csv.gz", unless it was given another name.
-        is_unnamed = file.path.suffix.lower() == ".gz" and file.name == file.path.stem
+        is_unnamed = file.path.suffix.lower() == ".gz" and not file.is_named
         name = Path(file.name).stem if is_unnamed else file.name
-        rows, columns = _read_file_rows(file.path, field_map.get("outcome", "outcome"), filter_name)
+        constants: set[str] = set()
+        rows, columns = _read_file_rows(
+            file.path, field_map.get("outcome", "outcome"), filter_name, constants
+        )
+        if constants:
+            graded.notes.append(f"{file.path}: {join_list(sorted(constants))} is read as null")
         all_columns |= columns
         names = _find_fields(columns, field_map)
         outcomes = _read_outcomes(rows, file.path, names["outcome"], values, columns)
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
         header = read_header(file.path)
+        # A name that the user gives is the system's, unless the file has several.
+        systems = {_read_text(row, names["system"]) for _, row in rows} - {""}
+        is_named = file.is_named and len(systems) <= 1
+        unreadable: list[str] = []
         for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
             fields = header.write_decimal_point(row, names["confidence"])
             answer = _read_answer(fields, where, outcome, name, names, columns)
+            if is_named:
+                answer = answer._replace(system=name)
+            if answer.confidence is None and not _is_empty(fields.get(names["confidence"])):
+                unreadable.append(show_text(str(fields[names["confidence"]])))
             key = answer.system, answer.id, answer.repeat
             if key in graded.places:
                 raise DuplicateIdError(
@@ -168,6 +188,10 @@ def read_graded_answers(
             graded.answers.append(answer)
         if not rows:
             raise RecordError("the file has no answers", where=str(file.path))
+        if unreadable:
+            graded.notes.append(
+                f"{file.path}: {describe_unreadable_confidences(len(unreadable), unreadable[0])}"
+            )
     for name, theirs in _find_fields(all_columns, field_map).items():
         if name in field_map and not set(_split_name(theirs, all_columns)) <= all_columns.keys():
             raise RecordError(
@@ -179,12 +203,12 @@ def read_graded_answers(
 
 
 def _read_file_rows(
-    path: Path, outcome: str, filter_name: str
+    path: Path, outcome: str, filter_name: str, constants: set[str]
 ) -> tuple[list[LocatedRow], dict[str, None]]:
     """Reads the rows of a file, which may be compressed, and the names of its fields."""
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        rows = read_log_rows(path, outcome=outcome, filter_name=filter_name)
+        rows = read_log_rows(path, outcome=outcome, filter_name=filter_name, constants=constants)
         # The header is read because a column of empty cells is in no row.
         names = [*read_header(path).names, *(name for _, row in rows for name in row)]
         return rows, dict.fromkeys(names)
@@ -199,7 +223,7 @@ def _read_file_rows(
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
         try:
-            rows, columns = _read_file_rows(plain, outcome, filter_name)
+            rows, columns = _read_file_rows(plain, outcome, filter_name, constants)
         except EpocheError as error:
             # The user knows only the compressed file.
             error.where = error.where.replace(str(plain), str(path), 1)
@@ -243,8 +267,8 @@ def _read_outcomes(
     """Reads the outcomes of a file, whose letters must all be of one set of grades."""
     given: list[tuple[str, str]] = []
     for where, row in rows:
-        if row.get(name) in (None, ""):
-            n_more = sum(other.get(name) in (None, "") for _, other in rows) - 1
+        if _is_empty(row.get(name)):
+            n_more = sum(_is_empty(other.get(name)) for _, other in rows) - 1
             raise _make_field_error("outcome", name, row, where, columns, n_more)
         given.append((where, str(row[name]).strip().casefold()))
     known = {**SPELLINGS, **values}
@@ -254,8 +278,8 @@ def _read_outcomes(
         sets = [(kind, letters) for kind, letters in _LETTERS.items() if unknown <= set(letters)]
         if len(sets) == 1:
             kind, letters = sets[0]
-            known = {**known, **letters}
-            pairs = (f"{letter.upper()} {outcome}" for letter, outcome in letters.items())
+            known = {**letters, **known}
+            pairs = (f"{letter.upper()} {known[letter]}" for letter in letters)
             note = f"grades are read as those of {kind}: {', '.join(pairs)}"
         else:
             raise _make_outcome_error(given, known, path)
@@ -297,22 +321,31 @@ def _read_answer(
     names: Mapping[str, str],
     columns: Mapping[str, None],
 ) -> Answer:
-    def get(field: str, default: Any = None) -> Any:
-        return row.get(names[field], default)
-
     item = _read_id(row, names["id"])
     if not item:
         raise _make_field_error("id", names["id"], row, where, columns)
-    system = get("system")
     return Answer(
-        system=clean_text(make_storable(str(system)), _MAX_SHOWN_CHARS) if system else name,
+        system=clean_text(_read_text(row, names["system"]), _MAX_SHOWN_CHARS) or name,
         id=make_storable(item),
         outcome=outcome,
-        answerable=_read_answerable(get("answerable"), where),
-        repeat=read_repeat(get("repeat", 0), where),
-        confidence=_read_confidence(get("confidence"), where),
-        cluster=make_storable(str(get("cluster", ""))),
+        answerable=_read_answerable(row.get(names["answerable"]), where),
+        repeat=read_repeat(
+            _read_text(row, names["repeat"]).removesuffix(".0") or "0", where, _MAX_REPEAT
+        ),
+        confidence=_read_confidence(row.get(names["confidence"])),
+        cluster=_read_text(row, names["cluster"]),
     )
+
+
+def _is_empty(value: Any) -> bool:
+    """Returns whether a field is not given: it is absent, null or an empty text."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _read_text(row: Mapping[str, Any], name: str) -> str:
+    """Returns a field as text without spaces around it; empty if it is not given."""
+    value = row.get(name)
+    return "" if _is_empty(value) else make_storable(str(value).strip())
 
 
 def _make_field_error(
@@ -333,7 +366,7 @@ def _make_field_error(
             hint=f"It has the fields {list_names(row)}; name the right one with --map {field}=….",
         )
     more = f", and in {n_more:,} more rows" if n_more > 1 else ", and in 1 more row" * n_more
-    empty = next((part for part in parts if row.get(part) in (None, "")), "")
+    empty = next((part for part in parts if _is_empty(row.get(part))), "")
     if not empty:
         return RecordError(
             f"a row has no {name!r} that is a text or a whole number",
@@ -354,25 +387,15 @@ def _read_id(row: Mapping[str, Any], name: str) -> str:
     names = [name] if name in row else name.split("+")
     parts = [row.get(part) for part in names]
     is_text = [isinstance(part, str | int) and not isinstance(part, bool) for part in parts]
-    if not all(is_text) or "" in parts:
+    texts = [str(part).strip() for part in parts]
+    if not all(is_text) or "" in texts:
         return ""
-    return " + ".join(map(str, parts))
+    return " + ".join(texts)
 
 
-def _read_confidence(value: Any, where: str) -> float | None:
-    if value is None or value == "":
-        return None
-    try:
-        confidence = float(value)
-    except (TypeError, ValueError):
-        confidence = -1.0
-    if not 0 <= confidence <= 1:
-        raise RecordError(
-            f"the confidence {show_text(str(value))} is no number in [0, 1]",
-            where=where,
-            hint="Divide per cent by 100, and write a decimal point.",
-        )
-    return confidence
+def _read_confidence(value: Any) -> float | None:
+    """Returns a confidence, which may be in per cent; None if it is no probability."""
+    return check_confidence(parse_number(value) if isinstance(value, str) else value, [])
 
 
 def _read_answerable(value: Any, where: str) -> bool | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,8 +13,9 @@ import numpy as np
 from eval.harness.predictions.rows import MAX_ARRAY_BYTES
 from eval.metrics.comparison import Comparison
 from eval.metrics.record_digest import check_digest
-from eval.outcomes.measures import compute_value, list_measures
+from eval.outcomes.measures import compute_value, list_measures, vote
 from eval.outcomes.reader import OUTCOMES
+from eval.stats.bootstrap import Floats
 from eval.stats.estimates import Estimate
 from kg.base.errors import RecordError
 from kg.base.files import require_file
@@ -45,7 +45,13 @@ class SystemOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     (HasAns) and without (NoAns) an answer; empty for graded answers."""
     majority: dict[str, Estimate] = {}
     """The measures of the outcome that more than half of the answers to a question have; without
-    one, the question counts as abstained. Only for systems that answered several times."""
+    one, the question counts as abstained, or as unusable if failed calls left it open. Only for
+    systems that answered several times."""
+
+    @property
+    def n_given(self) -> int:
+        """Number of right and wrong answers."""
+        return self.counts["right"] + self.counts["wrong"]
 
 
 class QuestionOutcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +71,14 @@ class QuestionOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     a question are in the order of their outcomes."""
 
 
+class OutcomeComparison(Comparison, frozen=True, kw_only=True):
+    """Two systems compared on one measure, over all questions."""
+
+    n_shared: int | None = None
+    """Number of questions that both systems have an answer to; the others count as unusable for
+    the system that lacks them. Null in records of versions that did not write it."""
+
+
 class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the file of ``epoche outcomes --out``."""
 
@@ -79,7 +93,7 @@ class OutcomesReport(msgspec.Struct, frozen=True, kw_only=True):
     controls: dict[str, dict[str, float | None]]
     """The measures of systems that need no answer: always abstaining, and, as an upper bound,
     always answering right whatever can be answered and wrong otherwise."""
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[OutcomeComparison, ...] = ()
     questions: QuestionOutcomes | None = None
     """Null in records of versions that did not write it."""
     confidence: float
@@ -182,20 +196,25 @@ def _check_questions(questions: QuestionOutcomes, systems: Mapping[str, SystemOu
             for letter, outcome in OUTCOME_LETTERS.items()
         ):
             raise msgspec.ValidationError(f"the counts of system {name!r} are not its outcomes")
-        answers = questions.outcomes[name]
-        _check_measures(questions, answers, system.measures, name)
-        _check_measures(questions, (_vote(answers),), system.majority, f"{name} by majority")
+        counts = _count_answers(questions.outcomes[name])
+        _check_measures(questions, counts, system.measures, name)
+        _check_measures(questions, vote(counts), system.majority, f"{name} by majority")
+
+
+def _count_answers(texts: Sequence[str]) -> Floats:
+    """Counts the answers to each question by outcome, shape (questions, outcomes)."""
+    letters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(len(texts), -1)
+    counts = [(letters == ord(letter)).sum(axis=0) for letter in OUTCOME_LETTERS]
+    return np.stack(counts, axis=1).astype(np.float64)
 
 
 def _check_measures(
-    questions: QuestionOutcomes, texts: Sequence[str], measures: Mapping[str, Estimate], name: str
+    questions: QuestionOutcomes, counts: Floats, measures: Mapping[str, Estimate], name: str
 ) -> None:
     """Raises an error if a measure is not that of the outcomes."""
     answerable = questions.answerable or "y" * len(questions.ids)
-    counts = Counter(pair for text in texts for pair in zip(text, answerable, strict=True))
-    totals = np.array(
-        [float(counts[letter, known]) for known in "yn" for letter in OUTCOME_LETTERS]
-    )
+    is_answerable = np.array([known == "y" for known in answerable])
+    totals = np.concatenate([counts[is_answerable].sum(axis=0), counts[~is_answerable].sum(axis=0)])
     for measure in list_measures(is_answerability_known=questions.answerable is not None):
         if measure.name not in measures:
             continue
@@ -208,12 +227,3 @@ def _check_measures(
             raise msgspec.ValidationError(
                 f"{measure.name} of system {name!r} is {stated}, that of its outcomes {found}"
             )
-
-
-def _vote(texts: Sequence[str]) -> str:
-    """Returns the outcome of each question that more than half of its answers have, or abstained.
-
-    The answers to a question are in the order of their outcomes.
-    """
-    voted = (Counter(letters).most_common(1)[0] for letters in zip(*texts, strict=True))
-    return "".join(letter if 2 * count > len(texts) else "a" for letter, count in voted)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from eval.harness.predictions.reader import show_text
 from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
 from eval.metrics.measurement import ResamplingPlan
 from eval.metrics.record_digest import add_digest
@@ -22,6 +23,7 @@ from eval.outcomes.measures import (
     Measure,
     compute_value,
     list_measures,
+    vote,
 )
 from eval.outcomes.official_scores import measure_official
 from eval.outcomes.pairs import ACCURACY, compare_pairs, resample_measures
@@ -42,7 +44,8 @@ from eval.stats.estimates import (
     compute_edge_interval,
 )
 from eval.stats.selective_prediction import compute_risk_coverage
-from kg.base.plain_text import format_count
+from kg.base.errors import RecordError
+from kg.base.plain_text import format_count, join_list
 from kg.base.proportions import wilson_interval
 from kg.base.provenance import package_version
 
@@ -53,9 +56,15 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
     Args:
         graded: the answers.
         plan: how questions (or clusters of them) are resampled.
+
+    Raises:
+        RecordError: rows contradict each other, or two systems have no question in common.
     """
     table = OutcomeTable(graded)
-    measures = list_measures(is_answerability_known=table.is_answerability_known)
+    _check_overlap(table)
+    measures = list_measures(
+        is_answerability_known=table.is_answerability_known, has_skill=table.has_skill
+    )
     resamples = ClusterResamples(table.n_clusters, plan.resamples, plan.seed)
     distributions = {
         system: resample_measures(table, table.counts[system], measures, resamples)
@@ -66,7 +75,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         counts = table.counts[system]
         majority = {}
         if table.repeats[system] > 1:
-            voted = table.vote(system)
+            voted = vote(counts)
             majority = _estimate(
                 table,
                 voted,
@@ -93,6 +102,13 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
                 f"{system} lacks {format_count(missing, 'answer')} that other systems or repeats "
                 "have; they count as unusable"
             )
+    for name, found in systems.items():
+        if 0 < found.n_confidences < found.n_given:
+            notes.append(
+                f"{name}: {found.n_given - found.n_confidences:,} of "
+                f"{format_count(found.n_given, 'answer')} given have no confidence; "
+                f"{join_list(list(found.confidences))} leave them out"
+            )
     report = OutcomesReport(
         version=package_version(),
         n_questions=len(table.ids),
@@ -117,6 +133,21 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         notes=tuple(notes),
     )
     return add_digest(report)
+
+
+def _check_overlap(table: OutcomeTable) -> None:
+    """Raises a ``RecordError`` if two systems have no question in common."""
+    answered = np.stack([table.is_answered[system] for system in table.systems]).astype(np.float32)
+    # Exact: a sum of ones is 0 only if there is none.
+    for first, second in np.argwhere(answered @ answered.T == 0).tolist():
+        names = [table.systems[number] for number in (first, second)]
+        ids = [next(i for i, n in table.ids.items() if answered[row, n]) for row in (first, second)]
+        raise RecordError(
+            f"{show_text(names[0])} and {show_text(names[1])} have no question in common: the "
+            f"first has {show_text(ids[0])}, the second {show_text(ids[1])}",
+            hint="Systems are compared on the same questions, with the same ids; --map id=… names "
+            "another field. Call epoche outcomes once for each to measure them apart.",
+        )
 
 
 def _estimate(

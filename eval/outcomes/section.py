@@ -28,9 +28,13 @@ from eval.blocks.text_format import (
     format_signed,
     to_chart_estimate,
 )
-from eval.metrics.comparison import Comparison
 from eval.outcomes.reader import OUTCOMES
-from eval.outcomes.record import OutcomesReport, SystemOutcomes, read_outcomes
+from eval.outcomes.record import (
+    OutcomeComparison,
+    OutcomesReport,
+    SystemOutcomes,
+    read_outcomes,
+)
 from eval.stats.estimates import Estimate
 from kg.base.csv_text import to_csv
 from kg.base.plain_text import join_list
@@ -113,7 +117,7 @@ def _describe_results(report: OutcomesReport) -> Iterator[str]:
     if better:
         yield f"Paired tests on the same questions find {join_list(better)}."
     elif tested:
-        yield f"Paired tests on the same questions find no difference in {headline}."
+        yield f"Paired tests on the same questions find no significant difference in {headline}."
 
 
 def _build_outcomes_part(report: OutcomesReport) -> Part:
@@ -212,21 +216,24 @@ def _build_pairs_parts(report: OutcomesReport) -> Iterator[Part]:
             Column("p, adjusted"),
             Column("Finding", numeric=False),
         ),
-        tuple(map(_build_pair_row, report.comparisons)),
+        tuple(_build_pair_row(pair, report.n_questions) for pair in report.comparisons),
         look="pairs",
     )
     yield Part("pairs", "Differences", "Which system is better?", (table,))
 
 
-def _build_pair_row(pair: Comparison) -> TableRow:
+def _build_pair_row(pair: OutcomeComparison, n_questions: int) -> TableRow:
     has_interval = pair.low is not None and pair.high is not None
     interval = f"{format_signed(pair.low)} to {format_signed(pair.high)}" if has_interval else ""
+    shared: tuple[str, ...] = ()
+    if pair.n_shared is not None and pair.n_shared < n_questions:
+        shared = (f"both answered {pair.n_shared:,} of {n_questions:,} questions",)
     return TableRow(
         f"{format_name(pair.candidate)} − {format_name(pair.baseline)}",
         (
             Cell(format_signed(pair.difference), (interval,) if interval else ()),
             Cell(format_p_value(pair.p_holm)),
-            Cell(describe_finding(pair), (), "best" if pair.better else "muted"),
+            Cell(describe_finding(pair), shared, "best" if pair.better else "muted"),
         ),
         group=pair.metric,
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.harness.predictions.reader import MAX_REPEATS, show_text
 from eval.outcomes.reader import OUTCOMES, SQUAD_SCORES, Answer, GradedAnswers
 from eval.outcomes.record import OUTCOME_LETTERS, QuestionOutcomes
 from eval.stats.bootstrap import Floats
@@ -29,24 +30,36 @@ class OutcomeTable:
         self.ids = {id_: n for n, id_ in enumerate(dict.fromkeys(a.id for a in graded.answers))}
         self.systems = list(dict.fromkeys(a.system for a in graded.answers))
         answerable: dict[str, bool | None] = {}
-        clusters: dict[str, str] = {}
+        named: dict[str, str] = {}
         for answer in graded.answers:
             known = answerable.setdefault(answer.id, answer.answerable)
             if known is None:
                 answerable[answer.id] = answer.answerable
             elif answer.answerable not in (None, known):
                 raise RecordError(
-                    f"the question {answer.id[:60]!r} is answerable in one row and not in another"
+                    f"the question {show_text(answer.id)} is answerable in one row and not in "
+                    "another"
                 )
-            clusters.setdefault(answer.id, answer.cluster or f"\0{answer.id}")
+            cluster = named.setdefault(answer.id, answer.cluster)
+            if not cluster:
+                named[answer.id] = answer.cluster
+            elif answer.cluster not in ("", cluster):
+                raise RecordError(
+                    f"the question {show_text(answer.id)} is in the cluster {show_text(cluster)} "
+                    f"and in {show_text(answer.cluster)}",
+                    hint="Give a question the same cluster in all rows and files.",
+                )
+        clusters = {id_: cluster or f"\0{id_}" for id_, cluster in named.items()}
         self.is_answerability_known = None not in answerable.values()
         self.is_answerable = np.array([answerable[i] is not False for i in self.ids])
+        self.has_skill = self.is_answerability_known and len(set(answerable.values())) > 1
         numbers = {name: n for n, name in enumerate(sorted(set(clusters.values())))}
         self.clusters: NDArray[np.int64] = np.array([numbers[clusters[i]] for i in self.ids])
         self.n_clusters = len(numbers)
         self.repeats: dict[str, int] = {}
         self.missing: dict[str, int] = {}
         self.counts: dict[str, Floats] = {}
+        self.is_answered: dict[str, NDArray[np.bool_]] = {}
         self.replies: dict[str, ConfidentReplies] = {}
         self.questions: dict[str, NDArray[np.int64]] = {}
         self.scores: dict[str, Floats] = {}
@@ -54,12 +67,18 @@ class OutcomeTable:
             self._count(system, [a for a in graded.answers if a.system == system])
 
     def _count(self, system: str, answers: Sequence[Answer]) -> None:
-        numbers = {answer.repeat for answer in answers}
-        # Some tools number repeats from 1.
-        repeats = max(numbers) + (0 in numbers)
+        # Some tools number repeats from 1, or by their seeds.
+        repeats = len({answer.repeat for answer in answers})
+        if repeats > MAX_REPEATS:
+            raise RecordError(
+                f"{show_text(system)} has {repeats:,} repeats, more than {MAX_REPEATS:,}",
+                hint="`repeat` tells the answers to one question apart, and is the same number "
+                "for all questions of a repeat.",
+            )
         counts = np.zeros((len(self.ids), len(OUTCOMES)))
         for answer in answers:
             counts[self.ids[answer.id], OUTCOMES.index(answer.outcome)] += 1
+        self.is_answered[system] = counts.sum(axis=1) > 0
         lacking = repeats - counts.sum(axis=1)
         counts[:, OUTCOMES.index("unusable")] += lacking
         self.repeats[system], self.missing[system] = repeats, int(lacking.sum())
@@ -81,23 +100,6 @@ class OutcomeTable:
             self.replies[system] = ConfidentReplies(
                 np.array(confidences), np.array(right), self.clusters[self.questions[system]]
             )
-
-    def vote(self, system: str) -> Floats:
-        """Returns the outcome of each question by majority, shape (questions, outcomes).
-
-        A question without a majority counts as abstained; as unusable if half of the answers could
-        agree had the unusable ones been usable, since a failed call is no abstention.
-        """
-        counts, half = self.counts[system], self.repeats[system] / 2
-        voted = np.where(counts > half, 1.0, 0.0)
-        is_open = voted.sum(axis=1) == 0
-        unusable = OUTCOMES.index("unusable")
-        n_unusable = counts[:, unusable]
-        n_most = np.delete(counts, unusable, axis=1).max(axis=1)
-        has_failed = (n_unusable > 0) & (n_most + n_unusable >= half)
-        voted[is_open & has_failed, unusable] = 1.0
-        voted[is_open & ~has_failed, OUTCOMES.index("abstained")] = 1.0
-        return voted
 
     def describe_questions(self) -> QuestionOutcomes:
         """Describes the outcome of each question, for a comparison with another record."""
@@ -123,6 +125,12 @@ class OutcomeTable:
         """Splits counts into those of answerable and of unanswerable questions."""
         is_answerable = self.is_answerable[:, None]
         return np.concatenate([counts * is_answerable, counts * ~is_answerable], axis=1)
+
+    def sum_clusters(self, columns: Floats) -> Floats:
+        """Sums columns of values of the questions by cluster, shape (clusters, columns)."""
+        sums = np.zeros((self.n_clusters, columns.shape[1]))
+        np.add.at(sums, self.clusters, columns)
+        return sums
 
     @property
     def has_single_questions(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, NoReturn
+from typing import Any
 
 from kg.base.plain_text import clean_text
 
@@ -37,26 +37,34 @@ class NotJsonError(ValueError):
         self.column = column
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, constants: set[str] | None = None) -> Any:
     """Parses a text that is exactly one JSON value.
 
     Integers outside 64 bits become floats, as in most JSON parsers.
 
     Args:
         text: the JSON; bytes are decoded as UTF-8.
+        constants: if given, ``NaN``, ``Infinity`` and ``-Infinity`` are read as None, and added to
+            it.
 
     Raises:
         NotJsonError: the text is not JSON, or it is nested deeper than the interpreter's stack
             allows. Also if an object has a duplicate key (so that its value is ambiguous), a number
             is not finite, or a string contains a lone surrogate.
     """
+
+    def read_constant(name: str) -> None:
+        if constants is None:
+            raise NotJsonError(f"{name} is not a number in JSON")
+        constants.add(name)
+
     try:
         if isinstance(text, bytes):
             text = text.decode()
         value = json.loads(
             text,
             object_pairs_hook=_build_object,
-            parse_constant=_reject_constant,
+            parse_constant=read_constant,
             parse_float=_parse_float,
             parse_int=_parse_integer,
         )
@@ -81,10 +89,6 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         duplicate = next(key for key, _ in pairs if key in earlier_keys or earlier_keys.add(key))  # type: ignore[func-returns-value]
         raise NotJsonError(f"the key {clean_text(duplicate, 60)!r} occurs twice in one object")
     return result
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise NotJsonError(f"{name} is not a number in JSON")
 
 
 def _parse_float(digits: str) -> float:

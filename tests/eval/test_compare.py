@@ -304,13 +304,13 @@ def test_a_perfect_system_is_better_where_all_resamples_agree(tmp_path: Path) ->
         assert (comparison.test, comparison.method) == ("cluster-bootstrap", "newcombe")
         assert comparison.p == pytest.approx(2 / 401)
         assert comparison.better == "perfect"
-    # Two clusters are too few: the interval includes 0.
-    few = make_rows("perfect", 1.0, 6, 3)
+    # Six clusters are too few: the interval includes 0.
+    few = make_rows("perfect", 1.0, 18, 3)
     silent = [{**row, "system": "silent", "pred": "UNKNOWN"} for row in few]
     comparison = find_comparison(
         compare_file(write_rows(tmp_path / "few", few, silent)), "skill@.5", "perfect", "silent"
     )
-    assert comparison.p == pytest.approx(2 / 401)
+    assert (comparison.test, comparison.p) == ("sign-flip", 2 / 2**6)
     assert comparison.low is not None
     assert comparison.low < 0
     assert comparison.better is None

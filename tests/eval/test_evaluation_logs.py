@@ -280,6 +280,8 @@ def test_instances_of_helm(tmp_path: Path) -> None:
         ("id1", 1, "wrong"),
         ("id1 + typos", 0, "wrong"),
     ]
+    graded = read_graded_answers([str(path)], {}, {})
+    assert {answer.cluster for answer in graded.answers} == {"id1"}
     assert {outcome for _, _, outcome in read(path, outcome="prefix_exact_match")} == {"right"}
 
 

@@ -22,11 +22,17 @@ from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes import command
-from eval.outcomes.measures import PENALTIES, list_measures
-from eval.outcomes.reader import OUTCOMES, Answer, GradedAnswers, parse_pairs
+from eval.outcomes.measures import PENALTIES, list_measures, vote
+from eval.outcomes.reader import (
+    OUTCOMES,
+    Answer,
+    GradedAnswers,
+    parse_pairs,
+    read_graded_answers,
+)
 from eval.outcomes.report import measure_outcomes
 from eval.outcomes.table import OutcomeTable
-from kg.base.errors import SettingError
+from kg.base.errors import RecordError, SettingError
 
 PLAN = ResamplingPlan(200, 1, 0.95)
 
@@ -198,7 +204,7 @@ def test_a_failed_call_is_no_abstention_by_vote(answers: str, outcome: str):
     graded = [
         Answer("s", "q", names[letter], False, repeat) for repeat, letter in enumerate(answers)
     ]
-    voted = OutcomeTable(GradedAnswers(graded)).vote("s")
+    voted = vote(OutcomeTable(GradedAnswers(graded)).counts["s"])
     assert voted.tolist() == [[float(name == outcome) for name in OUTCOMES]]
 
 
@@ -275,8 +281,9 @@ def test_grades_that_contradict_each_other_are_refused(tmp_path: Path):
         ([{"id": "1", "outcome": "right", "repeat": "x"}], 12, "the repeat 'x'"),
         ([{"id": "1", "outcome": "right", "repeat": -1}], 12, "the repeat '-1'"),
         ([{"id": "1", "outcome": "right", "answerable": "maybe"}], 12, "neither true nor false"),
-        ([{"id": "1", "outcome": "right", "confidence": 80}], 12, "Divide per cent by 100"),
-        ([{"id": "1", "outcome": "right", "confidence": "nan"}], 12, "no number in [0, 1]"),
+        ([{"id": " ", "outcome": "right"}], 12, "'id' is empty in this row"),
+        ([{"id": "1", "outcome": " "}], 12, "'outcome' is empty in this row"),
+        ([{"id": "1", "outcome": float("nan")}], 12, "'outcome' is empty in this row"),
         (
             [{"id": "1", "outcome": "right", "answerable": True, "repeat": 0},
              {"id": "1", "outcome": "right", "answerable": False, "repeat": 1}],
@@ -331,12 +338,10 @@ def test_damaged_and_compressed_files(tmp_path: Path):
         ("id,outcome,,\nq1,right,,\n", "two columns are not named (FILE:1)"),
         ("id,outcome,x,x\nq1,right,,\n", "two columns are called 'x' (FILE:1)"),
         ("id,outcome,confidence\nq1,right,'0,9'\n", "Quote cells"),
-        ('id,outcome,confidence\nq1,right,"0,9"\n', "write a decimal point"),
         ("id,outcome\nq1,richtig\xfc\n".encode("latin-1"), "not UTF-8"),
         ("id,outcome\nq1,right\n".encode("utf-16")[:-1], "the text is not UTF-16"),
-        ("id;outcome;confidence\nq1;right;9,2\n", "the confidence '9.2' is no number"),
         (b"PK\x03\x04rest", "an Excel workbook"),
-        (b"PAR1rest", "a Parquet file"),
+        (b"PAR1rest", "Convert it to JSON lines or CSV, with pandas"),
     ],
 )
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
@@ -438,6 +443,207 @@ def test_refusals_that_are_all_graded_right_are_refused(tmp_path: Path):
     assert f"({path}:3)" in line
     assert "--value THEIRS=abstained" in line
     assert run_outcomes(path, "--value", "ok=abstained").code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "confidences", "note"),
+    [
+        ('id,outcome,confidence\nq1,right,85%\nq2,wrong,"60 %"\n', [0.85, 0.6], ""),
+        ("id;outcome;confidence\nq1;right;85,5 %\nq2;wrong;0,5\n", [0.855, 0.5], ""),
+        ("id,outcome,confidence\nq1,right,\nq2,wrong,high\n", [None, None], "1 confidence is left"),
+        ("id;outcome;confidence\nq1;right;9,2\nq2;wrong;1\n", [None, 1.0], "for example '9.2'"),
+        (
+            'id,outcome,confidence\nq1,right,"0,9"\nq2,wrong,nan\n',
+            [None, None],
+            "2 confidences are left out, because they are no numbers in [0, 1], for example '0,9'; "
+            "divide per cent by 100, and write a decimal point",
+        ),
+    ],
+)
+def test_unreadable_confidences_are_left_out_with_a_note(
+    content: str, confidences: list[float | None], note: str, tmp_path: Path
+):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    graded = read_graded_answers([str(path)], {}, {})
+    assert [answer.confidence for answer in graded.answers] == pytest.approx(confidences)
+    assert len(graded.notes) == bool(note)
+    assert note in "".join(graded.notes)
+
+
+def test_confidences_that_are_true_or_false_are_none(tmp_path: Path):
+    rows = [{"id": str(n), "outcome": "right", "confidence": c} for n, c in enumerate((True, 0.5))]
+    graded = read_graded_answers([str(write_rows(tmp_path / "a.jsonl", rows))], {}, {})
+    assert [answer.confidence for answer in graded.answers] == [None, 0.5]
+
+
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_nan_is_read_as_null_with_a_note(form: str, tmp_path: Path):
+    """Python writes NaN, which is no JSON, where a table has no value."""
+    nan = float("nan")
+    rows = [
+        {"id": "a", "outcome": "right", "confidence": 0.9, "cluster": "x", "answerable": 1.0},
+        {"id": "b", "outcome": "abstained", "confidence": nan, "cluster": nan, "answerable": 0.0},
+        {"id": "c", "outcome": "wrong", "confidence": -float("inf"), "answerable": nan},
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(rows) if form == "array" else "\n".join(map(json.dumps, rows)))
+    graded = read_graded_answers([str(path)], {}, {})
+    found = [(a.answerable, a.confidence, a.cluster) for a in graded.answers]
+    assert found == [(True, 0.9, "x"), (False, None, ""), (None, None, "")]
+    assert graded.notes == [f"{path}: -Infinity and NaN is read as null"]
+
+
+def test_fields_that_are_null_are_absent(tmp_path: Path):
+    rows = [
+        {"id": str(n), "outcome": "right", "cluster": None, "repeat": None, "system": None}
+        for n in range(3)
+    ]
+    graded = read_graded_answers([str(write_rows(tmp_path / "a.jsonl", rows))], {}, {})
+    assert [(a.system, a.repeat, a.cluster) for a in graded.answers] == [("a", 0, "")] * 3
+    assert measure(graded.answers).n_clusters == 3
+
+
+@pytest.mark.parametrize("answerable", ["true", "1.0", "1"])
+def test_answerable_may_be_a_number(answerable: str, tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,outcome,answerable,repeat\nq1,right,{answerable},1.0\nq2,wrong,0.0,1.0\n")
+    graded = read_graded_answers([str(path)], {}, {})
+    assert [(a.answerable, a.repeat) for a in graded.answers] == [(True, 1), (False, 1)]
+
+
+def test_grades_that_the_user_explains_are_not_those_of_a_tool(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,outcome\n1,A\n2,B\n3,C\n")
+    graded = read_graded_answers([str(path)], {}, {"c": "wrong"})
+    assert [answer.outcome for answer in graded.answers] == ["right", "wrong", "wrong"]
+    assert "A right, B wrong, C wrong" in graded.notes[0]
+
+
+def test_a_name_that_the_user_gives_is_that_of_the_system(tmp_path: Path):
+    rows = [{"id": "1", "outcome": "right", "system": "gpt"}, {"id": "2", "outcome": "wrong"}]
+    old, new = (write_rows(tmp_path / f"{name}.jsonl", rows) for name in ("x", "y"))
+    assert list_systems(f"old={old}", f"new={new}") == {"old", "new"}
+    assert list_systems(str(old)) == {"gpt", "x"}
+    several = write_rows(tmp_path / "z.jsonl", [*rows, {**rows[0], "system": "llama"}])
+    assert list_systems(f"old={several}") == {"gpt", "llama", "old"}
+
+
+def list_systems(*files: str) -> set[str]:
+    return {answer.system for answer in read_graded_answers(files, {}, {}).answers}
+
+
+def test_repeats_may_be_numbered_by_seeds(tmp_path: Path):
+    rows = [
+        {"id": str(n), "outcome": "right", "repeat": seed}
+        for n in range(4)
+        for seed in (42, 123456, 7)
+    ]
+    graded = read_graded_answers([str(write_rows(tmp_path / "a.jsonl", rows))], {}, {})
+    system = measure(graded.answers).systems["a"]
+    assert (system.repeats, system.missing, system.measures["accuracy"].value) == (3, 0, 1.0)
+    many = [Answer("s", f"q{n}", "right", repeat=n) for n in range(1001)]
+    with pytest.raises(RecordError, match="'s' has 1,001 repeats, more than 1,000"):
+        measure(many)
+
+
+def test_a_cluster_of_one_file_holds_in_all():
+    outcomes = np.random.default_rng(2).choice(list(OUTCOMES[:3]), (2, 12))
+    with_clusters = [
+        Answer("a", f"q{n}", str(outcome), cluster=f"c{n // 3}")
+        for n, outcome in enumerate(outcomes[0])
+    ]
+    without = [Answer("b", f"q{n}", str(outcome)) for n, outcome in enumerate(outcomes[1])]
+    first, second = measure(with_clusters + without), measure(without + with_clusters)
+    assert first.n_clusters == second.n_clusters == 4
+    found = [(c.low, c.high, c.p) for report in (first, second) for c in report.comparisons]
+    assert found[0][2] == found[1][2]
+    assert (found[0][0], found[0][1]) == pytest.approx((-found[1][1], -found[1][0]))
+    with pytest.raises(RecordError, match="'q4' is in the cluster 'c1' and in 'c9'"):
+        measure([*with_clusters, Answer("b", "q4", "right", cluster="c9")])
+
+
+def test_few_questions_do_not_show_which_system_is_better():
+    report = measure(make_answers("a", "rrr") + make_answers("b", "waw"))
+    utility, accuracy = report.comparisons
+    assert (utility.test, utility.exact, utility.p, utility.better) == (
+        "sign-flip",
+        True,
+        0.25,
+        None,
+    )
+    assert utility.difference == pytest.approx(5 / 3)
+    assert (accuracy.p, accuracy.better) == (0.25, None)
+
+
+@pytest.mark.parametrize("known", ["", "yyyyynnnnn" * 6])
+def test_the_sign_flip_test_is_that_of_the_clusters(known: str):
+    rng = np.random.default_rng(4)
+    outcomes = rng.choice(list("rwa"), (2, 60), p=[0.5, 0.3, 0.2])
+    if known:
+        # Nobody is right where there is no answer.
+        outcomes[:, np.array(list(known)) == "n"] = rng.choice(["w", "a"], (2, 30))
+    answers = [
+        answer._replace(cluster=f"c{n // 10}")
+        for system, letters in zip("ab", outcomes, strict=True)
+        for n, answer in enumerate(make_answers(system, "".join(letters), known))
+    ]
+    pairs = {pair.metric: pair for pair in measure(answers).comparisons}
+    scores = {"r": 1.0, "w": -1.0, "a": 0.0} if not known else None
+
+    def score(letter: str, n: int) -> float:
+        if scores is not None:
+            return scores[letter] / 60
+        right = {"y": {"r": 1, "w": -1, "a": 0}, "n": {"r": -1, "w": -1, "a": 1}}
+        return right[known[n]][letter] / known.count(known[n])
+
+    values = np.array([[score(x, n) for n, x in enumerate(row)] for row in outcomes])
+    differences = (values[0] - values[1]).reshape(6, 10).sum(axis=1)
+    expected = stats.permutation_test(
+        (differences, np.zeros(6)), lambda x, y, axis: np.sum(x - y, axis=axis),
+        permutation_type="samples", vectorized=True,
+    )  # fmt: skip
+    pair = pairs["skill@.5" if known else "utility@.5"]
+    assert pair.difference == pytest.approx(differences.sum())
+    assert (pair.test, pair.exact) == ("sign-flip", True)
+    assert pair.p == pytest.approx(expected.pvalue)
+
+
+def test_questions_that_both_systems_have_are_counted():
+    report = measure(make_answers("a", "rrwaw") + make_answers("b", "rwa"))
+    assert {pair.n_shared for pair in report.comparisons} == {3}
+    lines = list(command.render_report(report))
+    assert all(line.endswith("; both answered 3 of 5 questions") for line in lines[-2:])
+    whole = measure(make_answers("a", "rr") + make_answers("b", "rw"))
+    assert not any("both answered" in line for line in command.render_report(whole))
+
+
+def test_systems_without_a_common_question_are_not_compared(tmp_path: Path):
+    rows = [{"id": f"q{n}", "outcome": "right"} for n in range(3)]
+    first = write_rows(tmp_path / "a.jsonl", rows)
+    spaces = write_rows(tmp_path / "b.jsonl", [{**row, "id": f" {row['id']} "} for row in rows])
+    assert run_outcomes(first, spaces).code == 0
+    other = write_rows(tmp_path / "c.jsonl", [{**row, "id": f"x-{row['id']}"} for row in rows])
+    line = check_error_line(run_outcomes(first, spaces, other), 12)
+    assert "'a' and 'c' have no question in common: the first has 'q0', the second 'x-q0'" in line
+
+
+def test_answers_without_a_confidence_are_counted():
+    answers = make_answers("s", "rrwwa")
+    answers[0] = answers[0]._replace(confidence=0.9)
+    report = measure(answers)
+    note = "s: 3 of 4 answers given have no confidence; ECE, Brier, AURC and AUGRC leave them out"
+    assert list(report.notes) == [note]
+    lines = [line for line in command.render_report(report) if line.strip().startswith("ECE")]
+    assert lines[0].endswith("of 1 of 4 answers given")
+
+
+@pytest.mark.parametrize("known", ["yyyy", "nnnn"])
+def test_without_both_kinds_of_questions_utility_is_the_headline(known: str):
+    report = measure(make_answers("a", "rwaa", known) + make_answers("b", "wwaa", known))
+    assert report.headline == "utility@.5"
+    assert report.systems["a"].measures["skill@.5"].value is None
+    assert [pair.metric for pair in report.comparisons] == ["utility@.5", "accuracy"]
 
 
 @pytest.mark.parametrize("pair", ["id", "=x", "what=x", "id=a,id=b", ""])

@@ -48,7 +48,7 @@ def describe_comparison(comparison: CardComparison, alpha: float = ALPHA) -> str
         if comparison.low > 0 or comparison.high < 0:
             return f"{comparison.metric}: they differ; {result_text}. Neither direction is better."
         reason = "The test finds a difference, but the interval includes 0."
-        if comparison.test != "cluster-bootstrap":
+        if comparison.test not in ("cluster-bootstrap", "sign-flip"):
             reason = (
                 "The test that assumes independent cards finds a difference, the bootstrap of "
                 "whole clusters does not."

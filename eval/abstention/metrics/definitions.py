@@ -161,6 +161,11 @@ class Metric:
         return ((self.numerator, self.denominator),)
 
     @property
+    def is_skill(self) -> bool:
+        """Whether it is a sum of the labels' mean scores, to which each card adds its part."""
+        return False
+
+    @property
     def minimum(self) -> float:
         """The lowest possible value; the highest is 1."""
         return 0.0
@@ -261,6 +266,11 @@ class ScoreMetric(Metric):
         """One ratio per label."""
         labels = np.repeat(np.eye(len(LABELS)), len(PREDS), axis=1)
         return tuple((self.numerator * is_label, is_label) for is_label in labels)
+
+    @property
+    def is_skill(self) -> bool:
+        """Whether it is a sum of the labels' mean scores, to which each card adds its part."""
+        return not self.is_geometric
 
     @property
     def minimum(self) -> float:

@@ -29,7 +29,7 @@ from eval.metrics.comparison import (
 )
 from eval.metrics.measurement import PolicyName
 from eval.metrics.signature import Signature
-from eval.stats.bootstrap import Distribution, Floats, round_significant
+from eval.stats.bootstrap import MIN_CLUSTERS, Distribution, Floats, round_significant
 from eval.stats.effects import cohens_d_paired, wilcoxon_test
 from eval.stats.estimates import Interval
 from eval.stats.paired_tests import (
@@ -39,6 +39,7 @@ from eval.stats.paired_tests import (
     minimum_detectable_effect,
     newcombe_paired_interval,
 )
+from eval.stats.permutation import sign_flip_test
 
 
 def list_compared_metrics(samples: Samples, policy: PolicyName) -> list[str]:
@@ -208,6 +209,11 @@ def _compare_pair(
         test, p_value, is_exact = "wilcoxon", signed_ranks.p_value, signed_ranks.is_exact
     elif (p_value := difference.p_values[column]) is not None:
         test = "cluster-bootstrap"
+        if metric.is_skill and samples.n_clusters < MIN_CLUSTERS:
+            # The bootstrap of so few finds differences where there are none.
+            parts = [_score_clusters(samples, metric, name) for name in pair]
+            flips = sign_flip_test(parts[0] - parts[1])
+            test, p_value, is_exact = "sign-flip", flips.p_value, flips.is_exact
     return replace(
         add_interval(comparison, interval),
         difference=round_significant(values[0] - values[1]),
@@ -220,6 +226,16 @@ def _compare_pair(
         cohens_d=round_optional(effect_size),
         minimum_detectable_effect=round_optional(detectable_effect),
     )
+
+
+def _score_clusters(samples: Samples, metric: Metric, system: str) -> Floats:
+    """Returns what each cluster adds to the means of the labels."""
+    counts = samples.get_resampled_counts(metric.policy, system)
+    parts = [
+        counts.per_cluster @ numerator / float(counts.totals @ denominator)
+        for numerator, denominator in metric.ratios
+    ]
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _compare_triplets(

@@ -41,6 +41,7 @@ CONFIDENCES: Final = "confidences"
 """Field of a row, and part of a reply, with the confidences of the parts of a value."""
 FIELDS: Final = ("id", "value", "raw", "confidence", "error", "repeat")
 
+_MAX_REPEAT_DIGITS = 9
 _MAX_SHOWN_IDS = 5
 _MAX_SHOWN_CHARS = 60
 _NAMED_FILE = re.compile(r"(?P<name>[^=/\\]+)=(?P<file>.+)", re.DOTALL)
@@ -53,10 +54,12 @@ class PredictionFile:
     Attributes:
         name: name of the system.
         path: the file.
+        is_named: whether the user gave the name; else it is that of the file.
     """
 
     name: str
     path: Path
+    is_named: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,7 @@ class Predictions:
             )
         if self.bad_confidences:
             warnings.append(
-                f"{self.bad_confidences} confidences are left out, because they are no numbers in "
-                f"[0, 1], for example {self.bad_confidence}; divide per cent by 100"
+                describe_unreadable_confidences(self.bad_confidences, self.bad_confidence)
             )
         if missing := n_items * repeats - len(self.replies):
             warnings.append(
@@ -135,6 +137,15 @@ class PredictionFormat:
         return self.field_map.get(field, usual)
 
 
+def describe_unreadable_confidences(count: int, example: str) -> str:
+    """Says that some confidences are left out."""
+    they = "confidences are left out, because they are no numbers"
+    return (
+        f"{count:,} {they if count > 1 else 'confidence is left out, because it is no number'} in "
+        f"[0, 1], for example {example}; divide per cent by 100, and write a decimal point"
+    )
+
+
 def parse_prediction_files(texts: Sequence[str]) -> tuple[PredictionFile, ...]:
     """Parses ``NAME=FILE``; without a name, the system is called like the file without its suffix.
 
@@ -159,7 +170,7 @@ def parse_prediction_files(texts: Sequence[str]) -> tuple[PredictionFile, ...]:
                 where=f"--predictions {text}",
                 hint="Give each its own name, as NAME=FILE.",
             )
-        files.append(PredictionFile(name, path))
+        files.append(PredictionFile(name, path, is_named=match is not None))
     return tuple(files)
 
 
@@ -322,7 +333,7 @@ def _read_row(
     notes = list(reply.notes)
     confidence = row.get(form.name_field("confidence"))
     if isinstance(confidence, str) and header:
-        confidence = _parse_number(confidence)
+        confidence = parse_number(confidence)
     raw = row.get(form.name_field("raw"))
     confidences = row.get(CONFIDENCES) if form.has_confidences else None
     reply = msgspec.structs.replace(
@@ -339,28 +350,26 @@ def _read_row(
     return reply
 
 
-def read_repeat(value: Any, where: str) -> int:
+def read_repeat(value: Any, where: str, highest: int = MAX_REPEATS - 1) -> int:
     """Reads the number of a repeat.
 
     Raises:
-        RecordError: it is no whole number from 0 to ``MAX_REPEATS`` - 1.
+        RecordError: it is no whole number from 0 to ``highest``.
     """
     text = str(value)
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or len(text) > 9:
-        number = MAX_REPEATS
-    else:
-        number = int(text)
-    if number >= MAX_REPEATS:
+    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    if not is_number or len(text) > _MAX_REPEAT_DIGITS or int(text) > highest:
         raise RecordError(
-            f"the repeat {show_text(text)} is not a whole number from 0 to {MAX_REPEATS - 1}",
-            where=where,
+            f"the repeat {show_text(text)} is not a whole number from 0 to {highest:,}", where=where
         )
-    return number
+    return int(text)
 
 
-def _parse_number(text: str) -> float | str:
+def parse_number(text: str) -> float | str:
+    """Returns a number such as ``0.85`` or ``85%``; the text itself if it is none."""
+    plain = text.strip()
     try:
-        return float(text)
+        return float(plain[:-1]) / 100 if plain.endswith("%") else float(plain)
     except ValueError:
         return text
 

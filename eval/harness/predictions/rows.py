@@ -42,16 +42,19 @@ _SAVE_HINT: Final = "Save it as CSV in UTF-8; Excel calls this 'CSV UTF-8'."
 _OTHER_FORMATS: Final = {
     b"PK\x03\x04": "an Excel workbook or another archive",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
-    b"PAR1": "a Parquet file",
 }
 """First bytes of files that are often given instead of CSV."""
+_PARQUET: Final = b"PAR1"
 _GZIP: Final = b"\x1f\x8b"
 _MAX_SHOWN_NAMES: Final = 10
 _MAX_SHOWN_CHARS: Final = 60
 
 
 def iter_rows(
-    path: Path, noun: str = "prediction", place: str = "row"
+    path: Path,
+    noun: str = "prediction",
+    place: str = "row",
+    constants: set[str] | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields each row of a file, with file and line (or number of the row in an array).
 
@@ -59,6 +62,7 @@ def iter_rows(
         path: the file, gzipped or not.
         noun: what messages call a row.
         place: what the place of a row in an array is called.
+        constants: as in ``parse_json``.
 
     Raises:
         MissingFileError: there is no such file.
@@ -76,6 +80,13 @@ def iter_rows(
         for first_bytes, name in _OTHER_FORMATS.items():
             if start.startswith(first_bytes):
                 raise RecordError(f"the file is {name}", where=str(path), hint=_SAVE_HINT)
+        if start.startswith(_PARQUET):
+            raise RecordError(
+                "the file is a Parquet file",
+                where=str(path),
+                hint="Convert it to JSON lines or CSV, with pandas: "
+                "pandas.read_parquet(FILE).to_json(OUT, orient='records', lines=True).",
+            )
         if delimiter is not None:
             yield from _iter_csv(handle, path, delimiter)
             return
@@ -84,9 +95,9 @@ def iter_rows(
                 "the file is text in UTF-16", where=str(path), hint="Save it in UTF-8."
             )
         if start.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
-            rows = _iter_array(handle, path, noun, place)
+            rows = _iter_array(handle, path, noun, place, constants)
         else:
-            rows = _iter_lines(handle, path, noun)
+            rows = _iter_lines(handle, path, noun, constants)
         yield from rows
 
 
@@ -146,7 +157,9 @@ def _open_data(path: Path) -> IO[bytes]:
     return io.BytesIO(data)
 
 
-def _iter_lines(handle: IO[bytes], path: Path, noun: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_lines(
+    handle: IO[bytes], path: Path, noun: str, constants: set[str] | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     number = 0
     while line := handle.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -157,7 +170,7 @@ def _iter_lines(handle: IO[bytes], path: Path, noun: str) -> Iterator[tuple[str,
         if not line.strip():
             continue
         try:
-            row = _parse(line, where, noun)
+            row = _parse(line, where, noun, constants)
         except RecordError:
             if line.strip().startswith(b"{"):
                 _refuse_single_object(line + handle.read(MAX_ARRAY_BYTES), path, noun)
@@ -182,10 +195,10 @@ def _refuse_single_object(data: bytes, path: Path, noun: str) -> None:
 
 
 def _iter_array(
-    handle: IO[bytes], path: Path, noun: str, place: str
+    handle: IO[bytes], path: Path, noun: str, place: str, constants: set[str] | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     _check_size(path, MAX_ARRAY_BYTES)
-    rows = _parse(handle.read().removeprefix(BOM_UTF8), str(path), noun)
+    rows = _parse(handle.read().removeprefix(BOM_UTF8), str(path), noun, constants)
     for number, row in enumerate(rows, start=1):
         where = f"{path}:{place} {number}"
         yield where, _require_object(row, where, noun)
@@ -312,9 +325,9 @@ def _check_size(path: Path, limit: int) -> None:
         )
 
 
-def _parse(data: bytes, where: str, noun: str) -> Any:
+def _parse(data: bytes, where: str, noun: str, constants: set[str] | None) -> Any:
     try:
-        value = parse_json(data)
+        value = parse_json(data, constants)
     except NotJsonError as error:
         raise RecordError(
             f"not JSON: {error}",

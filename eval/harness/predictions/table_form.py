@@ -16,7 +16,7 @@ UTF16_MARKS: Final = (BOM_UTF16_LE, BOM_UTF16_BE)
 ENCODING_NAMES: Final = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}
 _DELIMITER_NAMES: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 _QUOTED: Final = re.compile(r'"[^"]*"?')
-_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d*,\d+")
+_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d*,\d+\s*%?")
 _SEPARATOR_LINE: Final = re.compile(r"sep=([,;\t])\r?\n?")
 """First line by which Excel may be told the delimiter."""
 

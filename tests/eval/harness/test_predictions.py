@@ -430,6 +430,12 @@ def test_exports_of_excel_are_read(tmp_path: Path, name: str, content: str, enco
     ]
 
 
+def test_confidences_of_tables_may_be_in_per_cent(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("id;value;confidence\na;1;85%\nb;2;2,5 %\n")
+    assert [reply.confidence for reply in read_own(path)] == pytest.approx([0.85, 0.025])
+
+
 def test_lines_of_exports_are_those_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("sep=;\nid;value\na;1\nb;2;3\n")

@@ -145,6 +145,28 @@ def test_resampled_skill_is_computed_from_the_resampled_cards() -> None:
             assert distribution.replicates[row, column] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("n_clusters", "test"), [(5, "sign-flip"), (10, "cluster-bootstrap")])
+def test_few_clusters_do_not_show_which_system_has_more_skill(n_clusters: int, test: str) -> None:
+    """Five clusters that all favour one system have p = 2 / 2**5, however much they do."""
+    observations = make_observations(40, seed=2)
+    right = np.array([RIGHT[LABELS[label]] for label in observations.labels], dtype=np.int8)
+    observations = replace(
+        observations,
+        clusters=(np.arange(120) % n_clusters).astype(np.int32),
+        preds={"a": right, "b": observations.preds["b"]},
+    )
+    samples = Samples(observations, PLAN)
+    pairs = compare_pairs(samples, [("a", "b")], signature=samples.signature)
+    (pair,) = [pair for pair in pairs if pair.metric == SKILL]
+    assert pair.test == test
+    assert pair.low is not None
+    assert pair.low > 0
+    if test == "sign-flip":
+        assert (pair.exact, pair.p, pair.better) == (True, 2 / 2**5, None)
+    else:
+        assert pair.better == "a"
+
+
 def test_pairs_are_compared_triplet_by_triplet() -> None:
     observations = make_observations(60, seed=2)
     samples = Samples(observations, PLAN)
