@@ -216,8 +216,8 @@ def test_quantities_in_texts(expected: str, predicted: str, score: float) -> Non
 @pytest.mark.parametrize(
     ("first", "second", "is_same"),
     [
-        ("5 M", "5 m", False),  # molar, metre
-        ("10 s", "10 S", False),  # second, siemens
+        ("900 G", "900 g", True),  # a text in capitals
+        ("3,40 M", "3,40 m", True),
         ("1,000 t", "1,000 T", False),
         ("1 cal", "1 Cal", False),  # that of food is a kilocalorie
         ("5 mW", "5 MW", False),
