@@ -85,7 +85,7 @@ def main(
     from eval.outcomes.reader import FIELDS, OUTCOMES, parse_pairs, read_graded_answers
     from eval.outcomes.report import measure_outcomes
     from eval.outcomes.squad import read_squad_answers
-    from kg.base.errors import SettingError
+    from kg.base.errors import RecordError, SettingError
     from kg.base.files import check_output, write_json_atomic
 
     if out is not None:
@@ -109,7 +109,11 @@ def main(
             filter_name,
         )
         graded.notes += check_answerability(graded)
-    report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))
+    try:
+        report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))
+    except RecordError as error:
+        error.where = error.where or ", ".join(file.rpartition("=")[2] for file in files)
+        raise
     if out is not None:
         # Before printing, which `| head` ends early.
         write_json_atomic(out, report)

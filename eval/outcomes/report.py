@@ -146,7 +146,7 @@ def _check_overlap(table: OutcomeTable) -> None:
             f"{show_text(names[0])} and {show_text(names[1])} have no question in common: the "
             f"first has {show_text(ids[0])}, the second {show_text(ids[1])}",
             hint="Systems are compared on the same questions, with the same ids; --map id=… names "
-            "another field. Call epoche outcomes once for each to measure them apart.",
+            "another field. To measure them apart, give each a file and a call of its own.",
         )
 
 

@@ -10,12 +10,9 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 _UNIT: Final = re.compile(r"[a-zA-Zµμ°Ω]{1,15}[²³23]?(?:/[a-zA-Zµμ°Ω]{1,15}[²³23]?)?")
-_UNIT_AT_END: Final = re.compile(
-    r"[\d.,]\s*(?P<unit>[^\W\d_]{2,5}(?:/[^\W\d_]{1,4})?)\W*$|"
-    r"^[\W\d_]*[\d.,]\s+(?P<letter>[^\W\d_])\W*$"
-)
-"""A unit after a number at the end of a text. A single letter is none in "Main Road 12 A" or "12a":
-there, it needs a space before it, and a text without other words."""
+_UNIT_AT_END: Final = re.compile(r"[\d.,]\s*([^\W\d_]{2,5}(?:/[^\W\d_]{1,4})?)\W*$")
+"""A unit after a number at the end of a text. A single letter is none, as in "Main Road 12 A"; in a
+text in capitals, "900 G" are grams."""
 _BITS_OR_BYTES: Final = re.compile(r"[kKMGTPE]i?[bB](?:ps|/[^\W\d_]{1,4})?")
 _UNLIKELY_UNIT: Final = re.compile(r"(?:constant|_of_light|_charge)$|\w(?:year|barn)$")
 """Names of units of ``pint`` that are hardly meant: constants as "k", and those of "ma", "db"."""
@@ -52,12 +49,10 @@ def _read_unit(text: str) -> Any:
 def differs_in_unit(first: str, second: str) -> bool:
     """Returns whether two texts that are the same but for case end with different units.
 
-    "5 mW" and "5 MW" are different, "10 s" and "10 S", and "5 Gb" and "5 GB".
+    "5 mW" and "5 MW" are different, and "5 Gb" and "5 GB".
     """
     units = [
-        match["unit"] or match["letter"]
-        for match in (_UNIT_AT_END.search(first), _UNIT_AT_END.search(second))
-        if match
+        match[1] for match in (_UNIT_AT_END.search(first), _UNIT_AT_END.search(second)) if match
     ]
     return len(units) == 2 and not is_same_unit(*units)
 

@@ -216,9 +216,9 @@ def test_quantities_in_texts(expected: str, predicted: str, score: float) -> Non
 @pytest.mark.parametrize(
     ("first", "second", "is_same"),
     [
-        ("5 M", "5 m", False),  # molar, metre
-        ("10 s", "10 S", False),  # second, siemens
-        ("1,000 t", "1,000 T", False),
+        ("900 G", "900 g", True),  # a text in capitals
+        ("3,40 M", "3,40 m", True),
+        ("1,000 t", "1,000 T", True),
         ("1 cal", "1 Cal", False),  # that of food is a kilocalorie
         ("5 mW", "5 MW", False),
         ("5 ML", "5 ml", False),

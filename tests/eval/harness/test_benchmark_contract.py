@@ -15,7 +15,7 @@ from benchmark_runs import (
     read_folder,
     run_benchmark,
 )
-from stage_calls import CommandResult, run_epoche
+from stage_calls import CommandResult, run_epoche, write_edited_manifest
 
 from eval.harness.benchmarks import list_benchmarks
 from eval.harness.journals.journal import Journal
@@ -105,11 +105,7 @@ def test_a_shard_that_was_stopped_is_refused(runs: Path, tmp_path: Path) -> None
     for shard in ("shard1", "shard2"):
         shutil.copytree(runs / shard, tmp_path / shard)
     path = tmp_path / "shard2" / find_files(runs / "shard2").manifest
-    path.write_text(
-        path.read_text()
-        .replace('"status":"complete"', '"status":"running"')
-        .replace('"status": "complete"', '"status": "running"')
-    )
+    write_edited_manifest(path, {**json.loads(path.read_bytes()), "status": "running"})
     merged = merge(tmp_path, "shard1", "shard2")
     assert (merged.code != 0) == is_refused
     assert ("status running" in merged.err) == is_refused
@@ -139,7 +135,7 @@ def test_a_shard_of_a_thousand_million_is_refused(runs: Path, tmp_path: Path) ->
     """The missing shards are named without a list of all of them."""
     shutil.copytree(runs / "shard1", tmp_path / "run")
     path = tmp_path / "run" / find_files(tmp_path / "run").manifest
-    path.write_text(json.dumps({**json.loads(path.read_bytes()), "shard": "1/1000000000"}))
+    write_edited_manifest(path, {**json.loads(path.read_bytes()), "shard": "1/1000000000"})
     refused = merge(tmp_path, "run")
     assert refused.code == 28
     assert "missing: 2/1000000000" in refused.err

@@ -255,7 +255,7 @@ def read_scores_of(folder: Path, out: Path) -> ScoredPredictions:
 
 def test_files_of_repeats_are_known_to_come_from_the_run(workspace: Path, tmp_path: Path) -> None:
     manifest = json.loads((workspace / "out" / RUN_MANIFEST).read_bytes())
-    (tmp_path / RUN_MANIFEST).write_text(json.dumps({**manifest, "system": "graph_walk"}))
+    write_edited_manifest(tmp_path / RUN_MANIFEST, {**manifest, "system": "graph_walk"})
     assert list_repeat_files(tmp_path / PREDICTIONS) == [
         tmp_path / name_predictions(n) for n in (1, 2)
     ]
