@@ -76,6 +76,8 @@ _STATUSES = _compile_heads("status stage level rank grade result* outcome* curre
 # "Unit" alone is that of a measurement, "business unit" a part of a firm, and "unit of study" a
 # lesson.
 _UNIT = re.compile(r"(?:has )?(?:(?:measurement |currency )?unit|unit of measure(?:ment)?)")
+# A code stands for one thing.
+_DENOTING = frozenset({"identifies", "denotes", "designates", "is identifier of"})
 # "Number of children" is one number, but "date of publications" may be several dates.
 _COUNTS = _compile_heads(
     "number no count quantity amount* total sum percent* ratio rate score* index rank"
@@ -213,6 +215,8 @@ def judge_single_value(label: str, values: ValueKind, *, of_events: bool = False
         return False
     if _UNIT.fullmatch(text):
         return None if values == "things" else True
+    if text in _DENOTING:
+        return True
     words = phrase.split()
     phrases = [(phrase, "")]
     if len(words) > 1 and (is_participle(words[-1]) or words[-1].endswith("ing")):
@@ -285,9 +289,11 @@ def may_be_mutual(label: str) -> bool:
 def is_record(noun: str) -> bool:
     """Returns whether the members of a class are records: each is about one of each thing.
 
-    The end of the noun decides: a sales event is one, an event venue is not.
+    The end of the noun decides: a sales event is one, an event venue is not. An association is one
+    (of an agent with an activity), a football association is not.
     """
-    return _RECORD.search(_split_label(noun)[0]) is not None
+    text = _split_label(noun)[0]
+    return text == "association" or _RECORD.search(text) is not None
 
 
 def is_exclusive_record(noun: str) -> bool:

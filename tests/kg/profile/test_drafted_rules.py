@@ -434,6 +434,7 @@ def test_an_event_has_one_date(tmp_path: Path) -> None:
         ("flood level", "measures", False), ("last inspection date", "measures", True),
         ("publication year", "measures", True), ("number of visits", "figures", True),
         ("test code", "texts", True), ("start date", "measures", True),
+        ("identifies", "things", True),
     ],
 )  # fmt: skip
 def test_names_and_values_say_whether_the_world_has_one_value(
@@ -447,6 +448,7 @@ def test_names_and_values_say_whether_the_world_has_one_value(
     [
         ("payment", True), ("Sales Event", True), ("order line item", True),
         ("invoice (document)", True), ("video game", False), ("postal code", False),
+        ("association", True), ("football association", False),
         ("event venue", False), ("payment method", False),
         ("flight school", False), ("record label", False),
     ],
