@@ -81,7 +81,7 @@ class Recipes(EntitySampler):
         is_alike = text.startswith('"') and any(
             read_alike(get_text(own), text) for own in self.pool.get_anchors(x)
         )
-        return is_alike or (bool(self._synonyms) and self._is_true_of_synonym(x, anchor))
+        return is_alike or self._is_true_of_synonym(x, anchor)
 
     def _is_true_of_synonym(self, x: int, anchor: int) -> bool:
         """Returns whether a claim is true of another predicate with the same name."""

@@ -18,7 +18,7 @@ from kg.base.errors import (
     WriteError,
 )
 from kg.base.files import require_file, write_json_atomic
-from kg.base.provenance import compute_content_digest
+from kg.base.provenance import compute_content_digest, has_wrong_digest
 
 MAX_REPEATS: Final = 10_000
 """Maximum number of repeats that a manifest may name; ``--repeat`` has the same limit."""
@@ -57,7 +57,7 @@ def read_run_manifest(
         manifest = msgspec.json.decode(content, type=manifest_type)
         if isinstance(manifest, BaseManifest):
             _check_size(manifest)
-            _check_digest(path, manifest, msgspec.json.decode(content))
+            _check_digest(path, msgspec.json.decode(content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(
             f"not a run manifest: {error}",
@@ -80,9 +80,9 @@ def write_run_manifest(path: Path | str, manifest: BaseManifest) -> None:
     write_json_atomic(path, manifest)
 
 
-def _check_digest(path: Path, manifest: BaseManifest, fields: dict[str, Any]) -> None:
+def _check_digest(path: Path, fields: dict[str, Any]) -> None:
     """Refuses a manifest that was changed after the run."""
-    if manifest.content_sha256 not in ("", compute_content_digest(fields)):
+    if has_wrong_digest(fields):
         raise ChangedRunError(
             f"{path.name} was changed after the run",
             where=str(path),

@@ -54,7 +54,7 @@ def read_card_manifest(cards: Path | str, manifest_type: type[AnyManifest]) -> A
             where=str(path),
             hint="Generate the cards again; remove the file if Epoché did not make the cards.",
         ) from error
-    if fields.get(CONTENT_DIGEST, "") not in ("", compute_content_digest(fields)):
+    if has_wrong_digest(fields):
         raise ChangedRunError(
             f"{path.name} was changed after the cards were made",
             where=str(path),
@@ -73,6 +73,11 @@ def compute_content_digest(record: Any) -> str:
     fields = msgspec.json.decode(msgspec.json.encode(record))
     content = {name: value for name, value in fields.items() if name != CONTENT_DIGEST}
     return sha256_bytes(msgspec.json.encode(content, order="sorted"))
+
+
+def has_wrong_digest(fields: dict[str, Any]) -> bool:
+    """Returns whether a JSON object has a digest, and it is not that of its other fields."""
+    return fields.get(CONTENT_DIGEST, "") not in ("", compute_content_digest(fields))
 
 
 def make_relative_name(target: Path | str, folder: Path | str) -> str:

@@ -128,7 +128,7 @@ _ONE_WAY = _compile_words(
     "parent* child* ancestor* descend* descent mother father son daughter born offspring heir* "
     "broader narrower sub* super* kind* type* instance* hypernym* hyponym* within inside "
     "locat* situated level* above below beneath higher lower senior junior "
-    "subordinate* reports_to boss report_to head chief root leaf derive* deriv* inherit* extends "
+    "reports_to boss report_to head chief root leaf deriv* inherit* extends "
     "replac* supersed* obsolet* version_of revision_of translation_of copy_of cover_of adaptation* "
     "feed* fed flows drain* tributar* mouth outflow* inflow* discharges upstream downstream "
     "capital district region province county municipalit* branch* prefix* base* "

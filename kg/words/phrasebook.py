@@ -44,9 +44,9 @@ _PEOPLE = frozenset(
     )
 )
 
-# Last words of the names of predicates whose numbers are written without separators.
 _YEAR = re.compile(r"1\d{3}|2[01]\d\d")
 _YEAR_WORD = re.compile(r"years?|\w*jahre?|années?|año|anno|ano|jaar")
+# Last words of the names of predicates whose numbers are written without separators.
 _IDENTIFIERS = re.compile(r"code|id|identifier|number|no|zip|postcode|isbn|issn|serial|key")
 # Wording of the vocabulary that all graphs share; a domain may override it.
 _SHARED_WORDING = {
