@@ -100,7 +100,7 @@ def main(
         with_entailed=with_entailed,
     )
 
-    def draw_near_misses(number: int) -> NearMisses:
+    def draw_near_misses(number: int, _is_strict: bool = False) -> NearMisses:
         return make_near_misses(
             kb,
             msgspec.structs.replace(plan, seed=seed + number),

@@ -47,7 +47,9 @@ class Partners:
     def __init__(self, pool: Pool, rng: Random) -> None:
         self.pool, self.rng = pool, rng
         self.lookup: GraphLookup = pool.lookup
-        self.counter = DegreeCounter(self.lookup.graph_index, self.lookup.closure_index)
+        self.counter = DegreeCounter(
+            self.lookup.graph_index, self.lookup.closure_index, self.lookup
+        )
         self.uses: Counter[int] = Counter()
         self._degrees_cache: dict[int, tuple[int, int]] = {}
 

@@ -14,13 +14,12 @@ import gc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from cards.card import Card
 from cards.generation.card_maker import FACTORS, PredicateCardMaker, Side, find_sides
-from cards.generation.card_plan import CardPlan
+from cards.generation.card_plan import CardPlan, Phase
 from cards.generation.faithfulness import FaithfulnessCards
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
@@ -159,8 +158,7 @@ def _try_shares(
         probe = [min(n, N_PROBE_TERMS) for n in shares]
         makers, _ = _make_makers(lookup, plan, predicates, sides, _list_needs(sides, probe, factor))
         useful = [
-            next((t for phase in phases for t in maker.iter_triplets(**phase._asdict())), None)
-            is not None
+            next((t for phase in phases for t in maker.iter_triplets(phase)), None) is not None
             for maker in makers
         ]
         if any(useful):
@@ -213,18 +211,14 @@ def _count_triplets(card_set: CardSet) -> int:
     return min(counts[label] for label in LABELS)
 
 
-class Phase(NamedTuple):
-    """A phase of drawing; later ones make triplets that the earlier ones cannot."""
-
-    strict: bool
-    """Whether entities must be alike in degree."""
-    is_last: bool
-    """Whether more claims of U cards may be false in G than true."""
-
-
 def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
-    kinds = (True,) if plan.is_strict else (True, False)
-    return tuple(Phase(strict, is_last) for is_last in (False, True) for strict in kinds)
+    degrees = (True,) if plan.is_strict else (True, False)
+    steps = ((False, False), (True, False), (True, True))
+    return tuple(
+        Phase(strict=strict, is_last=is_last, any_anchor=any_anchor)
+        for is_last, any_anchor in steps
+        for strict in degrees
+    )
 
 
 def _list_needs(
@@ -295,9 +289,7 @@ def _draw_cards(
                 if phase is None:
                     break
                 active_makers = [
-                    entry
-                    for m in makers
-                    for entry in [(m, m.iter_triplets(**phase._asdict()))] * m.n_turns
+                    entry for m in makers for entry in [(m, m.iter_triplets(phase))] * m.n_turns
                 ]
             maker, triplets = active_makers[turn % len(active_makers)]
             try:
@@ -306,7 +298,7 @@ def _draw_cards(
                 active_makers = [entry for entry in active_makers if entry[1] is not triplets]
                 if maker.n_triplets < min_triplets and maker.pred not in filled:
                     filled.add(maker.pred)
-                    more = maker.iter_triplets(strict=False)
+                    more = maker.iter_triplets(Phase(strict=False))
                     n_more = min_triplets - maker.n_triplets
                     active_makers.append((maker, itertools.islice(more, n_more)))
                 continue
@@ -318,7 +310,7 @@ def _draw_cards(
                 new_cards = evidence.add_quotes(new_cards)
                 n_unquoted += not new_cards
             if new_cards:
-                maker.n_triplets += 1
+                maker.count_triplet(triplet)
                 faithfulness.make_cards(maker.lookup, maker.prover, triplet)
         if not new_cards:
             break

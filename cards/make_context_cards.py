@@ -91,7 +91,6 @@ def main(
     from cards.generation.kinds import check_kinds
     from cards.generator import CardSet, make_cards
     from cards.knowledge_base import open_knowledge_base
-    from cards.leakage.redraw import FIRST_STRICT_DRAWING
     from kg.base.errors import AuditFailedError, QuotaError
     from kg.base.files import check_output
 
@@ -126,9 +125,8 @@ def main(
     def track_cards(steps: Iterable[int]) -> Iterable[int]:
         return track_progress(steps, what="cards")
 
-    def draw_cards(number: int) -> CardSet:
-        """Makes the cards; those of later drawings more strictly."""
-        changes = {"redraw": number, "is_strict": number >= FIRST_STRICT_DRAWING}
+    def draw_cards(number: int, is_strict: bool = False) -> CardSet:
+        changes = {"redraw": number, "is_strict": is_strict}
         return make_cards(kb, msgspec.structs.replace(plan, **changes), progress=track_cards)
 
     leaks: list[str] = []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from cards.card import Card
-from cards.generation.card_plan import CardPlan
+from cards.generation.card_plan import CardPlan, Phase
 from cards.generation.context import Proposal, Role
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import FUNCTIONAL
@@ -127,6 +127,11 @@ class PredicateCardMaker:
                 )
             )
 
+    def count_triplet(self, triplet: Triplet) -> None:
+        """Counts a triplet whose cards are part of the set."""
+        self.n_triplets += 1
+        next(s for s in self.sources if s.pool is triplet.pool).count_triplet(triplet)
+
     def write_triplet(self, triplet: Triplet) -> list[Card]:
         """Writes the cards of a triplet; U cards also say what their label over G would be."""
         cards = write_triplet_cards(self.lookup, self.prover, triplet, self.plan.seed, self.rng)
@@ -139,16 +144,9 @@ class PredicateCardMaker:
                 cards[number] = msgspec.structs.replace(card, meta=meta)
         return cards
 
-    def iter_triplets(self, *, strict: bool, is_last: bool = True) -> Iterator[Triplet]:
-        """Yields proved triplets, alternating between the varying sides.
-
-        Args:
-            strict: whether only those whose entities are alike in degree.
-            is_last: see ``TripletSource``.
-        """
-        active_sources = [
-            source.iter_triplets(strict=strict, is_last=is_last) for source in self.sources
-        ]
+    def iter_triplets(self, phase: Phase) -> Iterator[Triplet]:
+        """Yields proved triplets, alternating between the varying sides."""
+        active_sources = [source.iter_triplets(phase) for source in self.sources]
         turn = 0
         while active_sources:
             triplets = active_sources[turn % len(active_sources)]

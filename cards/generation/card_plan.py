@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 DEFAULT_PER_LABEL = 200
@@ -51,3 +53,16 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     def drawing_seed(self) -> int | str:
         """What random choices depend on."""
         return f"{self.seed}, drawing {self.redraw}" if self.redraw else self.seed
+
+
+class Phase(NamedTuple):
+    """A phase of drawing; later ones make triplets that the earlier ones cannot."""
+
+    strict: bool
+    """Whether entities must be alike in degree."""
+    is_last: bool = True
+    """Whether more claims of U cards may be false in G than true, because no further phase may find
+    true ones."""
+    any_anchor: bool = False
+    """Whether false claims of U cards may be about any value, also one that no true one can be
+    about."""

@@ -72,6 +72,8 @@ class EntitySampler:
         self.compares_rest = compares_rest
         self.wants_true = False
         """Whether the claim of the next U card should be one that was set aside."""
+        self.allows_any_anchor = False
+        """Whether false claims of U cards may ask about an anchor that no true one can be about."""
         self.wants_derived: frozenset[Label] = frozenset()
         """Labels, E or C, of which the next card should need a derived fact."""
         self.unknown_terms = unknowns.list_terms()
@@ -85,13 +87,23 @@ class EntitySampler:
         entities = [x for x in dict.fromkeys([*holders, *members]) if x is not None]
         self.frequent_words = find_frequent_words(self.lookup, entities)
         self.rejections: Counter[Obstacle] = Counter()
-        get_anchors = pool.get_anchors
+        get_anchors, get_holders = pool.get_anchors, pool.get_holders
         first_anchors = (a for x in entities for a in itertools.islice(get_anchors(x), 1))
         self.has_chains = any(map(get_anchors, first_anchors))
         """Whether some anchors have anchors themselves (chains), judged by a sample."""
-        self._derived_holders: dict[int, list[int]] = {}
+        self._shared_anchors = [
+            a for anchors in unknowns.anchors.values() for a in anchors if get_holders(a)
+        ]
+        """The anchors that were set aside of one term and that another has, too; as often as they
+        were set aside, so that false claims ask about frequent ones as often as true claims do."""
+        self._holders_by_kind: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         self._rest_level_cache: dict[int, tuple[int, int]] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
+
+    @property
+    def asks_any_anchor(self) -> bool:
+        """Whether the claim of the next U card is false and may be about any term and anchor."""
+        return not self.wants_true and (self.allows_any_anchor or not self._shared_anchors)
 
     @cached_property
     def _shareable_terms(self) -> list[int]:
@@ -107,12 +119,12 @@ class EntitySampler:
             anchor: the anchor asked about, which is one of those set aside exactly if
                 ``wants_true``; None if it is chosen later.
         """
-        if anchor is None:
-            terms = self._shareable_terms if self.wants_true else self.unknown_terms
-        elif self.wants_true:
+        if self.wants_true and anchor is not None:
             terms = self._unknowns_by_anchor.get(anchor, [])
         else:
-            terms = self.unknown_terms
+            # False claims are about the same terms and anchors as true ones: else these would tell
+            # the two apart.
+            terms = self.unknown_terms if self.asks_any_anchor else self._shareable_terms
         return self.sample_unknown_of(terms, reference, anchor)
 
     def sample_unknown_of(
@@ -154,13 +166,15 @@ class EntitySampler:
         u = self.sample_unknown()
         if u is None:
             return None
-        if not self.wants_true:
+        if self.asks_any_anchor:
             pair = self.sample_entailed(u)
-            if pair is None or self.unknowns.is_true(u, pair[1]):
-                return None
-            return u, *pair
-        anchors = [a for a in self.unknowns.anchors[u] if self.pool.get_holders(a)]
+            return None if pair is None or self.unknowns.is_true(u, pair[1]) else (u, *pair)
+        anchors = self._shared_anchors
+        if self.wants_true:
+            anchors = [a for a in self.unknowns.anchors[u] if self.pool.get_holders(a)]
         anchor = anchors[int(self.rng.random() * len(anchors))]
+        if self.unknowns.is_true(u, anchor) != self.wants_true:
+            return None
         e = self._choose_true_match(u, anchor, self._sample_true_matches(anchor))
         return None if e is None else (u, e, anchor)
 
@@ -247,11 +261,10 @@ class EntitySampler:
         n_outgoing = self.lookup.count_outgoing_facts(x)
         anchors = self.pool.get_anchors(x)
         n_anchors = sum(1 for a in anchors if self.pool.is_asserted(x, a))
-        # Restated values are set aside together with those that they restate.
-        n_outgoing -= len(
-            list_restating_facts(self.lookup, x, anchors, self.pool.telling.restating)
-        )
         if self.pool.varying == "subj":
+            # Restated values are set aside together with those that they restate.
+            restating = self.pool.telling.restating
+            n_outgoing -= len(list_restating_facts(self.lookup, x, anchors, restating))
             n_outgoing -= n_anchors
         else:
             n_incoming -= n_anchors
@@ -323,23 +336,25 @@ class EntitySampler:
         self, anchor: int, allowed: Collection[int] | None = None
     ) -> Sequence[int]:
         """Samples entities that have the anchor, of the kind that the next E card needs."""
-        get_holders = (
-            self._get_derived_holders if "E" in self.wants_derived else self.pool.get_holders
-        )
-        candidates = get_holders(anchor)
+        kinds = ("inferred",) if "E" in self.wants_derived else self.e_kinds
+        candidates = self._get_holders(anchor, kinds)
         if allowed is not None:
             candidates = [e for e in candidates if e in allowed]
         if len(candidates) > 2 * MAX_CANDIDATES:
             candidates = self.rng.sample(candidates, 2 * MAX_CANDIDATES)
         return candidates
 
-    def _get_derived_holders(self, anchor: int) -> Sequence[int]:
-        """Returns the entities that have the anchor, but only by a derivation."""
-        holders = self._derived_holders.get(anchor)
+    def _get_holders(self, anchor: int, kinds: tuple[str, ...]) -> Sequence[int]:
+        """Returns the entities of which a triple of these kinds says that they have the anchor."""
+        if kinds == self.pool.e_kinds or not kinds:
+            return self.pool.get_holders(anchor) if kinds else ()
+        holders = self._holders_by_kind.get((anchor, kinds))
         if holders is None:
-            is_asserted = self.pool.is_asserted
-            holders = [e for e in self.pool.get_holders(anchor) if not is_asserted(e, anchor)]
-            self._derived_holders[anchor] = holders
+            is_asserted, wants_asserted = self.pool.is_asserted, "asserted" in kinds
+            holders = [
+                e for e in self.pool.get_holders(anchor) if is_asserted(e, anchor) == wants_asserted
+            ]
+            self._holders_by_kind[anchor, kinds] = holders
         return holders
 
     def _choose_true_match(self, x: int, anchor: int, candidates: Sequence[int]) -> int | None:

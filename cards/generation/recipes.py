@@ -121,6 +121,8 @@ class Recipes(EntitySampler):
         x, anchor = (fact.s, fact.o) if self.pool.varying == "subj" else (fact.o, fact.s)
         if not self.is_unused(x, anchor):
             return None
+        if not (self.asks_any_anchor or anchor in self._unknowns_by_anchor):
+            return None
         # Denials are rare, so a card that denies something about its entity would look like a C
         # card. Therefore prefer entities with denials for the E and U cards, too.
         e = self.find_true_match(x, anchor, self.lookup.denials)
@@ -193,15 +195,19 @@ class Recipes(EntitySampler):
 
     def _list_chain_starts(self, hops: int) -> list[int]:
         """Lists the anchors of U cards, or of any terms, from which a path of steps leads on."""
-        starts = self._chain_starts.get((hops, self.wants_true))
+        # Where the object varies, cards say less of subjects that lost a value than of others, so
+        # that chains from them would tell labels.
+        of_any = self.asks_any_anchor or (self.pool.varying == "obj" and not self.wants_true)
+        key = (hops, of_any)
+        starts = self._chain_starts.get(key)
         if starts is None:
             anchors: Sequence[int] = list(
-                self._unknowns_by_anchor if self.wants_true else self.pool.anchor_rows
+                self.pool.anchor_rows if of_any else self._unknowns_by_anchor
             )
             if len(anchors) > MAX_CHAIN_STARTS:
                 anchors = self.rng.sample(anchors, MAX_CHAIN_STARTS)
             starts = [a for a in anchors if self._leads_on(a, hops) and self.pool.get_holders(a)]
-            self._chain_starts[hops, self.wants_true] = starts
+            self._chain_starts[key] = starts
         return starts
 
     def _leads_on(self, term: int, hops: int) -> bool:

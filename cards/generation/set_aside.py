@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import IntEnum
 from random import Random
 from typing import NamedTuple
 
@@ -38,6 +39,10 @@ N_COUNTED = 300
 SAFETY_FACTOR = 1.4
 """No more are searched if those found show that there should be this many times as many as needed:
 of 300 terms, the share is known to within a fifth unless it is small."""
+MAX_RESERVE = 20
+"""At most this many times as many unsuitable terms as needed are passed over."""
+MAX_TRIED_ANCHORS = 24
+"""Maximum number of anchors of a term that are looked at to find one that others keep."""
 LARGE_POOL = 5
 """A pool with this many times as many terms as needed is taken to have enough that can be named."""
 
@@ -94,6 +99,26 @@ class _Candidate(NamedTuple):
     """The facts that link the term with its anchors."""
     triples: frozenset[Triple]
     """All facts that are set aside for it."""
+
+
+class _Drawn(NamedTuple):
+    """What is set aside so far."""
+
+    facts: set[Triple]
+    """The asserted facts."""
+    claims: set[Triple]
+    """The claims that U cards may ask about, which may have been derived."""
+
+
+class _Keepers(IntEnum):
+    """Who keeps an anchor that is set aside of a term, the most suitable first."""
+
+    OTHERS = 0
+    """Another term."""
+    NOBODY = 1
+    """No other term has it."""
+    DRAWN = 2
+    """Only terms of which it was set aside have it: the last one had better keep it."""
 
 
 def share_equally(
@@ -154,11 +179,20 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
     """
     needs = list(needs)
     chosen: list[_Candidate] = []
-    removed: set[Triple] = set()
+    drawn = _Drawn(set(), set())
+    n_pools = Counter(need.pool.p for need in needs if need.n_terms)
+    n_drawn: Counter[int] = Counter()
     for number, need in enumerate(needs):
-        for candidate in _draw_candidates(number, need, removed, seed):
+        p, make_triple = need.pool.p, need.pool.make_triple
+        n_drawn[p] += bool(need.n_terms)
+        n_links = lookup.graph_index.count_triples(p)
+        max_links = int(n_links * MAX_LARGE_SHARE) if n_links > LARGE_PREDICATE else n_links
+        # The other sides of the predicate's claims have their share, too.
+        max_links = max_links * n_drawn[p] // max(1, n_pools[p])
+        for candidate in _draw_candidates(number, need, drawn, max_links, seed):
             chosen.append(candidate)
-            removed |= candidate.links
+            drawn.facts.update(candidate.links)
+            drawn.claims.update(make_triple(candidate.x, a) for a in candidate.anchors)
     full_graph, full_closure = lookup.kb.graph, lookup.kb.oracle.closure
     graph, closure = full_graph, full_closure
     triples: frozenset[Triple] = frozenset()
@@ -190,38 +224,92 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
 
 
 def _draw_candidates(
-    number: int, need: PoolNeed, removed: set[Triple], seed: object
+    number: int, need: PoolNeed, drawn: _Drawn, max_links: int, seed: object
 ) -> Iterator[_Candidate]:
-    """Draws the terms of a pool, first those of which a fact stays that is not a class."""
-    pool, lookup = need.pool, need.pool.lookup
-    rng = rng_for(seed, "set aside", lookup.terms.get_text(pool.p), pool.varying)
-    n_links = lookup.graph_index.count_triples(pool.p)
-    max_links = int(n_links * MAX_LARGE_SHARE) if n_links > LARGE_PREDICATE else n_links
-    n_removed = 0
-    reserve: list[tuple[int, tuple[int, ...]]] = []
+    """Draws the terms of a pool, the most suitable ones first.
 
-    def iter_terms() -> Iterator[tuple[int, tuple[int, ...]]]:
-        for x, anchors in _iter_terms(pool, rng):
-            if _has_other_fact(lookup, x, pool.p, removed):
-                yield x, anchors
-            else:
-                reserve.append((x, anchors))
-        yield from reserve
-
-    for x, anchors in itertools.islice(iter_terms(), need.n_terms):
-        chosen = anchors if need.is_single else (anchors[rng.randrange(len(anchors))],)
-        links = frozenset(_find_links(pool, x, chosen))
-        n_removed += sum(p == pool.p for _, p, _ in links)
-        if n_removed > max_links:
+    Args:
+        number: the number of the pool.
+        need: the pool, and how many terms to draw.
+        drawn: what is set aside so far; read again for each term.
+        max_links: how many facts of the predicate may be set aside, those so far included.
+        seed: what the random choices depend on.
+    """
+    pool = need.pool
+    rng = rng_for(seed, "set aside", pool.lookup.terms.get_text(pool.p), pool.varying)
+    n_links = sum(p == pool.p for _, p, _ in drawn.facts)
+    terms = _iter_terms_by_suitability(need, rng, drawn)
+    for x, anchors in itertools.islice(terms, need.n_terms):
+        links = frozenset(_find_links(pool, x, anchors))
+        n_links += sum(link[1] == pool.p and link not in drawn.facts for link in links)
+        if n_links > max_links:
             return
-        yield _Candidate(number, x, chosen, links, links)
+        yield _Candidate(number, x, anchors, links, links)
 
 
-def _iter_terms(pool: Pool, rng: Random) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yields terms that a question can name, with their anchors, in random order."""
-    for x in _iter_in_random_order(list(pool.anchor_rows), rng):
+def _iter_terms_by_suitability(
+    need: PoolNeed, rng: Random, drawn: _Drawn
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yields terms that a question can name, with the anchors to set aside; suitable ones first.
+
+    First those of which a fact stays that is not a class, and among these first those with an
+    anchor that another term keeps. Only about these can a card ask for the anchor that was set
+    aside, because the E card of the triplet asks for the same. If others were asked about, too,
+    the links of those with a unique anchor would tell that the claim is false.
+    """
+    pool = need.pool
+    reserves: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(2 * len(_Keepers))]
+    terms = _iter_in_random_order(list(pool.anchor_rows), rng)
+    for x in terms:
+        if _find_obstacle(pool, x):
+            continue
+        anchors, keepers = _choose_anchors(need, x, rng, drawn)
+        has_fact = _has_other_fact(pool.lookup, x, pool.p, drawn.facts)
+        if has_fact and keepers == _Keepers.OTHERS:
+            yield x, anchors
+            continue
+        reserves[keepers + (0 if has_fact else len(_Keepers))].append((x, anchors))
+        if sum(map(len, reserves)) >= MAX_RESERVE * need.n_terms:
+            break
+    for number, reserve in enumerate(reserves):
+        for x, anchors in reserve:
+            keepers = max(_find_keepers(pool, x, a, drawn) for a in anchors)
+            if number % len(_Keepers) == _Keepers.OTHERS and keepers == _Keepers.DRAWN:
+                reserves[number + _Keepers.DRAWN].append((x, anchors))
+            else:
+                yield x, anchors
+    for x in terms:
         if not _find_obstacle(pool, x):
-            yield x, _list_anchors(pool, x)
+            yield x, _choose_anchors(need, x, rng, drawn)[0]
+
+
+def _choose_anchors(
+    need: PoolNeed, x: int, rng: Random, drawn: _Drawn
+) -> tuple[tuple[int, ...], _Keepers]:
+    """Chooses the anchors to set aside of a term: all, or one, if possible one that others keep."""
+    anchors = _list_anchors(need.pool, x)
+    if need.is_single:
+        found = [_find_keepers(need.pool, x, anchor, drawn) for anchor in anchors]
+        return anchors, _Keepers.OTHERS if _Keepers.OTHERS in found else max(found)
+    chosen: dict[_Keepers, int] = {}
+    for anchor in itertools.islice(_iter_in_random_order(list(anchors), rng), MAX_TRIED_ANCHORS):
+        chosen.setdefault(_find_keepers(need.pool, x, anchor, drawn), anchor)
+        if _Keepers.OTHERS in chosen:
+            break
+    keepers = min(chosen)
+    return (chosen[keepers],), keepers
+
+
+def _find_keepers(pool: Pool, x: int, anchor: int, drawn: _Drawn) -> _Keepers:
+    """Finds who keeps an anchor that a card can name if it is set aside of ``x``."""
+    lookup = pool.lookup
+    keepers = _Keepers.NOBODY
+    for other in pool.get_holders(anchor) if lookup.is_nameable(anchor) else ():
+        if pool.make_triple(other, anchor) in drawn.claims:
+            keepers = _Keepers.DRAWN
+        elif other != x and lookup.is_nameable(other):
+            return _Keepers.OTHERS
+    return keepers
 
 
 def _list_anchors(pool: Pool, x: int) -> tuple[int, ...]:
@@ -275,7 +363,8 @@ def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
         triple = pool.make_triple(x, anchor)
         if index.has_triple(*triple):
             yield triple
-        yield from list_restating_facts(pool.lookup, x, [anchor], pool.telling.restating)
+        s, _, o = triple
+        yield from list_restating_facts(pool.lookup, s, [o], pool.telling.restating)
         if terms.is_literal(anchor) or terms.is_literal(x):
             continue
         for s, o in ((x, anchor), (anchor, x)):

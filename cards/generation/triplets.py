@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cards.card import Card
 from cards.facts import Fact
+from cards.generation.card_plan import Phase
 from cards.generation.card_writer import make_opaque_id, write_card, write_sentence
 from cards.generation.context import (
     Proposal,
@@ -131,22 +132,19 @@ class TripletSource:
         # Recipes that find no U card any more whose claim was set aside.
         self._only_false: set[str] = set()
         # Searches that failed and are not repeated, because ever fewer entities are left: recipe,
-        # strict, whether the claim of the U card had to be true, and E or C to need a derived fact.
-        self._failed_searches: set[tuple[str, bool, bool, bool]] = set()
+        # strict, any anchor, whether the claim of the U card had to be true, and E or C to need a
+        # derived fact.
+        self._failed_searches: set[tuple[str, bool, bool, bool, bool]] = set()
         self._is_last = True
 
-    def iter_triplets(self, *, strict: bool, is_last: bool = True) -> Iterator[Triplet]:
-        """Yields triplets whose entities are alike in degree, or also others that are not.
+    def iter_triplets(self, phase: Phase) -> Iterator[Triplet]:
+        """Yields the triplets of a phase.
 
         A sparse graph may have too few entities and facts to balance everything.
-
-        Args:
-            strict: whether entities must be alike in degree.
-            is_last: whether more claims of U cards may be false in G than true, because there is no
-                further phase that may find true ones.
         """
-        self.strict = self.recipes.strict = strict
-        self._is_last = is_last
+        self.strict = self.recipes.strict = phase.strict
+        self.recipes.allows_any_anchor = phase.any_anchor
+        self._is_last = phase.is_last
         self._only_false.clear()
         self._exhausted.clear()
         yield from self._iter_round()
@@ -193,17 +191,18 @@ class TripletSource:
         counts = self.unknown_counts
         self.recipes.wants_true = name not in self._only_false and counts[True] <= counts[False]
         n_proved = self.proved_counts[name]
+        limits = (name, self.strict, self.recipes.asks_any_anchor, self.recipes.wants_true)
         if "inferred" in self.recipes.e_kinds and name not in SURFACE_RECIPES:
             self.recipes.wants_derived = self._quota.wanted
             n_tries = MAX_FAILED_PROPOSALS * (PATIENCE if n_proved else 1)
-            search = (name, self.strict, self.recipes.wants_true, True)
+            search = (*limits, True)
             if self.recipes.wants_derived and search not in self._failed_searches:
                 triplet = self._search(name, recipes_by_name, n_tries)
                 if triplet is not None:
                     return triplet
                 self._failed_searches.add(search)
         self.recipes.wants_derived = frozenset()
-        search = (name, self.strict, self.recipes.wants_true, False)
+        search = (*limits, False)
         if not n_proved and search in self._failed_searches:
             return None
         is_patient = n_proved and not (self.recipes.wants_true and self._is_last)
@@ -244,14 +243,17 @@ class TripletSource:
             triplet = self._try_proposal(name, proposal._replace(with_types=True))
             self.with_types = triplet is not None
         if triplet is not None:
-            self._quota.count_triplet(triplet)
             self.recipes.used.update(role.x for role in proposal.roles)
-            self.unknown_counts.update(
-                self.recipes.unknowns.is_true(role.x, proposal.anchor)
-                for role in proposal.roles
-                if role.label == "U"
-            )
         return triplet
+
+    def count_triplet(self, triplet: Triplet) -> None:
+        """Counts a triplet whose cards are part of the set."""
+        self._quota.count_triplet(triplet)
+        self.unknown_counts.update(
+            self.recipes.unknowns.is_true(role.x, triplet.anchor)
+            for role in triplet.roles
+            if role.label == "U"
+        )
 
     def _try_proposal(self, name: str, proposal: Proposal) -> Triplet | None:
         anchor, roles = proposal.anchor, proposal.roles

@@ -134,7 +134,7 @@ def test_nothing_gives_the_label_of_near_misses_away(
 ) -> None:
     """Without pairs, words and counts predict 95 % of the labels, 81 % of which are C."""
     audit = draw_without_leaks(
-        lambda number: make_near_misses(
+        lambda number, _: make_near_misses(
             rivers, NearMissPlan(num=300, seed=12345 + number, with_entailed=with_entailed)
         ),
         lambda drawn: audit_new_cards(rivers, drawn.cards),

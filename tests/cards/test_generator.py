@@ -163,6 +163,65 @@ def test_half_of_the_unknown_claims_are_true_where_values_are_shared(tmp_path: P
     assert 21 <= len(card_set.set_aside) <= 21 + 8
 
 
+ONE_TOWN = (
+    "ex:S a sh:PropertyShape ; sh:targetSubjectsOf ex:town ; sh:path ex:town ; sh:maxCount 1 ."
+)
+
+
+def open_graph(folder: Path, lines: list[str], shape: str) -> KnowledgeBase:
+    """Writes a graph and a shape in Turtle, with the prefixes that they use, and opens them."""
+    prefixes = (
+        "@prefix ex: <https://example.org/> . @prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    )
+    graph, shapes = folder / "g.ttl", folder / "s.ttl"
+    graph.write_text(prefixes + "\n".join(lines), "utf-8")
+    shapes.write_text(prefixes + shape, "utf-8")
+    return KnowledgeBase.open(None, [graph], [shapes])
+
+
+def to_letters(number: int) -> str:
+    """Writes a number in letters: names made of digits are not readable."""
+    return "".join(chr(97 + int(digit)) for digit in str(number))
+
+
+def test_true_and_false_unknown_claims_ask_about_the_same_values(tmp_path: Path) -> None:
+    """Half of the people have a town of their own, which no true claim could ask about."""
+    lines = []
+    for n in range(240):
+        town = n if n % 2 else n // 2 % 12 * 2
+        lines.append(
+            f'ex:p{n} a ex:Person ; rdfs:label "P{to_letters(n)}" ; ex:town ex:t{town} ; '
+            f"ex:age {n * 7 % 41 + 20} ."
+        )
+        lines.append(f'ex:t{town} a ex:Town ; rdfs:label "T{to_letters(town)}" .')
+    kb = open_graph(tmp_path, lines, ONE_TOWN)
+    for seed in (1, 2, 3):
+        card_set = make_cards(kb, CardPlan(per_label=20, seed=seed, predicates=(EX + "town",)))
+        assert not card_set.missing
+        values = {fact.obj for fact in card_set.set_aside}
+        assert {card.claim.obj for card in card_set.cards} <= values
+        assert all(int(value.rpartition("t")[2]) % 2 == 0 for value in values)
+
+
+def test_at_most_a_tenth_of_a_large_predicate_is_set_aside_for_both_sides(tmp_path: Path) -> None:
+    lines = []
+    for n in range(1101):
+        part_of = f" ; ex:partOf ex:p{(n - 1) // 3}" if n else ""
+        lines.append(
+            f'ex:p{n} a ex:Part ; rdfs:label "P{to_letters(n)}"{part_of} ; ex:size {n % 97} .'
+        )
+    kb = open_graph(
+        tmp_path,
+        lines,
+        "ex:S a sh:NodeShape ; sh:targetSubjectsOf ex:partOf ; sh:property\n"
+        " [ sh:path [ sh:zeroOrMorePath [ sh:inversePath ex:partOf ] ] ; sh:disjoint ex:partOf ] .",
+    )
+    card_set = make_cards(kb, CardPlan(per_label=200, predicates=(EX + "partOf",)))
+    check_set_aside(kb, card_set)
+    assert len(card_set.set_aside) > 80
+
+
 def test_facts_from_which_a_value_follows_are_set_aside_with_it(tmp_path: Path) -> None:
     graph, shapes = write_graph(tmp_path, 60, 5, employed_share=1.0)
     text = graph.read_text("utf-8")
@@ -528,8 +587,7 @@ ex:S a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:friend
 
 def test_as_many_claims_of_unknown_cards_are_true_as_false(tmp_path: Path) -> None:
     """Only entities of unlike degree share a town here, so only a later phase finds true claims."""
-    lines = ["@prefix ex: <https://example.org/> ."]
-    lines.append("@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .")
+    lines = []
     for n in range(160):
         extra = " ; ex:hobby 1, 2, 3, 4, 5, 6, 7, 8" if n % 2 else ""
         name, town = f"{chr(65 + n % 26)}{chr(97 + n // 26)}x", n // 2 % 20 + 20 * (n % 2)
@@ -538,14 +596,7 @@ def test_as_many_claims_of_unknown_cards_are_true_as_false(tmp_path: Path) -> No
             f"ex:age {n * 7 % 41 + 20}{extra} ."
         )
         lines.append(f'ex:t{n % 40} a ex:Town ; rdfs:label "Town{chr(65 + n % 20)}{n % 40}" .')
-    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
-    graph.write_text("\n".join(lines), "utf-8")
-    shapes.write_text(
-        "@prefix ex: <https://example.org/> . @prefix sh: <http://www.w3.org/ns/shacl#> .\n"
-        "ex:S a sh:PropertyShape ; sh:targetSubjectsOf ex:town ; sh:path ex:town ; sh:maxCount 1 .",
-        "utf-8",
-    )
-    kb = KnowledgeBase.open(None, [graph], [shapes])
+    kb = open_graph(tmp_path, lines, ONE_TOWN)
     for seed in (1, 2, 3):
         result = make_cards(kb, CardPlan(per_label=20, seed=seed, predicates=(EX + "town",)))
         labels = Counter(card.meta["full_label"] for card in result.cards if card.label == "U")

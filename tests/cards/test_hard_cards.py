@@ -31,7 +31,7 @@ def rivers() -> KnowledgeBase:
 
 @pytest.fixture(scope="module")
 def card_set(rivers: KnowledgeBase) -> CardSet:
-    return make_cards(rivers, CardPlan(per_label=60))
+    return make_cards(rivers, CardPlan(per_label=90))
 
 
 def list_facts(card: Card) -> list[tuple[str, str, str]]:

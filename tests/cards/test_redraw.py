@@ -61,7 +61,7 @@ def audit_set(card_set: CardSet) -> Audit:
 def test_a_leak_is_drawn_again(
     fair: CardSet, leaky: CardSet, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    drawing = draw_without_leaks(lambda n: fair if n else leaky, audit_set)
+    drawing = draw_without_leaks(lambda n, _: fair if n else leaky, audit_set)
     assert drawing.cards is fair
     assert not drawing.audit.leaks
     assert drawing.describe() == {"drawn": 2, "kept": 2, "leaks": 0}
@@ -72,14 +72,14 @@ def test_a_leak_is_drawn_again(
 
 def test_a_fair_set_is_drawn_once(fair: CardSet) -> None:
     numbers: list[int] = []
-    drawing = draw_without_leaks(lambda n: numbers.append(n) or fair, audit_set)
+    drawing = draw_without_leaks(lambda n, _: numbers.append(n) or fair, audit_set)
     assert numbers == [0]
     assert drawing.describe() == {"drawn": 1, "kept": 1, "leaks": 0}
 
 
 def test_a_leaky_set_is_preferred_to_a_rest(fair: CardSet, leaky: CardSet) -> None:
     rest = msgspec.structs.replace(fair, cards=fair.cards[:20])
-    drawing = draw_without_leaks(lambda n: rest if n else leaky, audit_set)
+    drawing = draw_without_leaks(lambda n, _: rest if n else leaky, audit_set)
     assert drawing.cards is leaky
     assert any("by question, bag of words: " in line for line in describe_leaks(drawing.audit))
     assert drawing.describe() == {"drawn": 2, "kept": 1, "leaks": len(drawing.audit.leaks)}
@@ -87,8 +87,43 @@ def test_a_leaky_set_is_preferred_to_a_rest(fair: CardSet, leaky: CardSet) -> No
 
 def test_the_number_of_drawings_is_limited(leaky: CardSet) -> None:
     numbers: list[int] = []
-    draw_without_leaks(lambda n: numbers.append(n) or leaky, audit_set)
+    draw_without_leaks(lambda n, _: numbers.append(n) or leaky, audit_set)
     assert numbers == list(range(MAX_DRAWINGS))
+
+
+def add_truth_auc(audit: Audit, value: float, n_truth: int) -> Audit:
+    """Returns an audit by which a method tells the true claims of U cards, with this AUC."""
+    baseline = next(baseline for baseline in audit.baselines if baseline.auc is not None)
+    auc = msgspec.structs.replace(baseline.auc, value=value)  # type: ignore[type-var]
+    truth = msgspec.structs.replace(baseline, auc=auc, verdict="at chance")
+    return msgspec.structs.replace(audit, truth_baselines=(truth,), n_truth=n_truth)
+
+
+@pytest.mark.parametrize(("auc", "n_truth", "n_drawn"), [
+    (0.63, 200, 2), (0.37, 200, 2), (0.58, 200, 1), (0.42, 200, 1), (0.63, 40, 1),
+])  # fmt: skip
+def test_a_set_whose_true_claims_can_be_told_is_drawn_again(
+    fair: CardSet, capsys: pytest.CaptureFixture[str], auc: float, n_truth: int, n_drawn: int
+) -> None:
+    audits = [add_truth_auc(audit_set(fair), auc, n_truth), audit_set(fair)]
+    is_strict: list[bool] = []
+
+    def draw(number: int, strict: bool) -> CardSet:
+        is_strict.append(strict)
+        return fair
+
+    drawing = draw_without_leaks(draw, lambda _: audits.pop(0))
+    assert drawing.describe() == {"drawn": n_drawn, "kept": n_drawn, "leaks": 0}
+    # A set is not smaller because of that.
+    assert is_strict == [False] * n_drawn
+    assert ("true claims of U cards can be told" in capsys.readouterr().out) == (n_drawn == 2)
+
+
+def test_of_sets_whose_true_claims_can_be_told_the_best_is_kept(fair: CardSet) -> None:
+    audits = [add_truth_auc(audit_set(fair), auc, 200) for auc in (0.66, 0.38, 0.61, 0.7, 0.35)]
+    drawing = draw_without_leaks(lambda _number, _strict: fair, lambda _: audits.pop(0))
+    assert drawing.describe() == {"drawn": 5, "kept": 3, "leaks": 0}
+    assert "AUC 0.61" in drawing.describe_truth_leaks()
 
 
 def test_a_set_that_still_leaks_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
