@@ -97,8 +97,8 @@ def test_borders_are_symmetric_and_some_are_denied(kb: KnowledgeBase) -> None:
 
 
 def test_cards_are_proved_and_leak_nothing(kb: KnowledgeBase) -> None:
-    card_set = make_cards(kb, CardPlan(per_label=60))
-    assert Counter(card.label for card in card_set.cards) == {"E": 60, "C": 60, "U": 60}
+    card_set = make_cards(kb, CardPlan(per_label=120))
+    assert Counter(card.label for card in card_set.cards) == {"E": 120, "C": 120, "U": 120}
     assert len({card.claim.pred for card in card_set.cards}) == 6
     for card in card_set.cards:
         verdict = card_set.kb.oracle.license(card.claim)
