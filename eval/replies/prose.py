@@ -11,6 +11,9 @@ Pred = Literal["YES", "NO", "UNKNOWN", "INVALID"]
 _VERDICTS = ("YES", "NO")
 _MAX_LEADS = 4
 """Maximum number of introductory phrases before a verdict: "So, I would say, yes" has two."""
+_NOT_ENOUGH_INFORMATION = "NEI"
+"""FEVER's label "not enough info"; in other cases of its letters it is Norwegian for no."""
+_AROUND_LABELS = " \t\n.!:;'\"()[]"
 _STRONG_SEPARATORS = frozenset((":", "(", "-", "--", "‒", "–", "—", "―"))
 """Separators after which a clause is read on its own."""
 
@@ -45,6 +48,8 @@ class ProseVerdict(NamedTuple):
 
 def find_signs(text: str) -> Signs:
     """Finds the signs in a cleaned text."""
+    if _is_label(text):
+        return Signs(abstains=True)
     signs = Signs()
     for sentence in split_sentences(text):
         signs = signs.merge_with(_read_sentence(sentence, load_lexicon()))
@@ -70,10 +75,17 @@ def classify_signs(signs: Signs) -> ProseVerdict:
 
 def find_clause_sign(text: str) -> Sign | None:
     """Returns the sign of a text that consists of exactly one whole clause, or None."""
+    if _is_label(text):
+        return "UNKNOWN"
     sentences = [sentence for sentence in split_sentences(text) if sentence.clauses]
     if len(sentences) != 1 or len(sentences[0].clauses) != 1:
         return None
     return load_lexicon().sentences.get(sentences[0].clauses[0].words)
+
+
+def _is_label(text: str) -> bool:
+    """Returns whether a text is nothing but the label for too little information."""
+    return text.strip(_AROUND_LABELS) == _NOT_ENOUGH_INFORMATION
 
 
 def _read_sentence(sentence: Sentence, lexicon: Lexicon) -> Signs:

@@ -139,6 +139,19 @@ def test_mixed_verdict_words_never_raise(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        *((text, "UNKNOWN") for text in ("NEI", " NEI.", "**NEI**", "Answer: NEI")),
+        *((text, "UNKNOWN") for text in ('{"answer": "NEI"}', r"\boxed{NEI}", "NOT ENOUGH INFO")),
+        *((text, "NO") for text in ("nei", "Nei", "Nei.", "Svar: nei", "NEI, det stemmer ikke.")),
+        ("NEI\nnei", "INVALID"),
+    ],
+)
+def test_label_for_too_little_information_is_no_norwegian_no(reply: str, pred: str) -> None:
+    assert read_reply(reply).pred == pred
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         *("no ", "yes, ", "{", '{"answer":', "<think>", '"', "“", "answer to ", "can not be "),
