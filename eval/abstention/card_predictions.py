@@ -20,6 +20,7 @@ from eval.harness.predictions.reader import (
     describe_files,
     read_predictions,
 )
+from eval.harness.predictions.repeats import count_repeats, renumber_repeats
 from eval.harness.predictions.scored_run import NO_PREDICTION
 from eval.harness.reply import Reply
 from kg.base.errors import RecordError, WriteError
@@ -68,7 +69,9 @@ def write_card_predictions(
             hint="Choose another --out, or use --overwrite to replace it.",
         )
     with CardFile(cards_file) as cards:
-        predictions = {file.name: read_predictions(file, _CardIds(cards), form) for file in files}
+        predictions = renumber_repeats(
+            {file.name: read_predictions(file, _CardIds(cards), form) for file in files}
+        )
         for file in files:
             _check_readable(file, predictions[file.name], form)
         names = tuple(predictions)
@@ -86,7 +89,7 @@ def write_card_predictions(
             cards_file_sha256=cards.file_sha256,
             card_count=len(cards),
             card_warnings=read_card_origin(cards_file).warnings,
-            repeats=1 + max(repeat for _, _, repeat in replies),
+            repeats=count_repeats(predictions),
             system=PREDICTIONS_SYSTEM,
             systems=names,
             params=params if len(names) > 1 else params[names[0]],

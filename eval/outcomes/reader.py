@@ -65,7 +65,6 @@ _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
 """Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
 _YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "oui", "vrai"))
 _NO = frozenset(("false", "0", "0.0", "no", "nein", "falsch", "non", "faux"))
-_MAX_REPEAT = 999_999_999
 _MAX_SHOWN = 3
 _MAX_SHOWN_CHARS = 60
 
@@ -329,9 +328,7 @@ def _read_answer(
         id=make_storable(item),
         outcome=outcome,
         answerable=_read_answerable(row.get(names["answerable"]), where),
-        repeat=read_repeat(
-            _read_text(row, names["repeat"]).removesuffix(".0") or "0", where, _MAX_REPEAT
-        ),
+        repeat=read_repeat(_read_text(row, names["repeat"]) or "0", where),
         confidence=_read_confidence(row.get(names["confidence"])),
         cluster=_read_text(row, names["cluster"]),
     )

@@ -14,6 +14,7 @@ from eval.harness.predictions.reader import (
     describe_files,
     read_predictions,
 )
+from eval.harness.predictions.repeats import count_repeats, renumber_repeats
 from eval.harness.predictions.scored_run import PredictedSystem, write_scored_run
 from eval.retrieval_eval.benchmark import RETRIEVAL
 from eval.retrieval_eval.files import ITEMS, list_run_files, list_trec_files, make_file_name
@@ -71,13 +72,11 @@ def score_predictions(
         field_map=field_map,
     )
     ids = {item.id for item in items}
-    predictions = {file.name: read_predictions(file, ids, form) for file in files}
+    predictions = renumber_repeats({file.name: read_predictions(file, ids, form) for file in files})
     replies = [reply for read in predictions.values() for reply in read.replies]
     sources = describe_files(files, field_map)
     team = SystemSet({name: PredictedSystem(name, sources[name]) for name in names})
-    options = replace(
-        options, repeats=1 + max(reply.repeat for reply in replies), foreign=tuple(names)
-    )
+    options = replace(options, repeats=count_repeats(predictions), foreign=tuple(names))
     manifest = build_manifest(options, retrievers, None, team, items)
 
     def write_items() -> None:

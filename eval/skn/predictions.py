@@ -15,6 +15,7 @@ from eval.harness.predictions.reader import (
     describe_files,
     read_predictions,
 )
+from eval.harness.predictions.repeats import count_repeats, renumber_repeats
 from eval.harness.predictions.scored_run import NO_PREDICTION, PredictedSystem, write_scored_run
 from eval.harness.reply import REPLIES, Reply, read_replies
 from eval.harness.row_writer import make_reply_key
@@ -61,9 +62,9 @@ def score_predictions(
         value="answer", noun="sample", read_value=read_answer, field_map=field_map
     )
     ids = {sample.id for sample in samples}
-    predictions = {file.name: read_predictions(file, ids, form) for file in files}
+    predictions = renumber_repeats({file.name: read_predictions(file, ids, form) for file in files})
     replies = [reply for read in predictions.values() for reply in read.replies]
-    options = replace(options, repeats=1 + max(reply.repeat for reply in replies))
+    options = replace(options, repeats=count_repeats(predictions))
     sources = describe_files(files, field_map)
     systems = add_judges(
         tuple(

@@ -13,6 +13,7 @@ from eval.harness.predictions.reader import (
     describe_files,
     read_predictions,
 )
+from eval.harness.predictions.repeats import count_repeats, renumber_repeats
 from eval.harness.predictions.scored_run import write_scored_run
 from eval.harness.reply import Reply
 from eval.harness.resume import read_run_manifest
@@ -71,13 +72,15 @@ def write_prediction_run(
         read_value=read_prediction,
         field_map=field_map,
     )
-    predictions = read_predictions(file, {question.id for question in questions}, form)
+    read = read_predictions(file, {question.id for question in questions}, form)
+    numbered = renumber_repeats({file.name: read})
+    predictions = numbered[file.name]
     manifest = RunManifest(
         rows=ROWS,
         dataset=SHIPPED if catalog is None else make_relative_name(catalog, out),
         dataset_sha256=hash_questions(questions),
         sample_count=len(questions),
-        repeats=1 + max(reply.repeat for reply in predictions.replies),
+        repeats=count_repeats(numbered),
         system="predictions",
         name=file.name,
         params=describe_files([file], field_map)[file.name],

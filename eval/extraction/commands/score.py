@@ -78,6 +78,7 @@ def main(
         parse_field_map,
         parse_prediction_files,
     )
+    from eval.harness.predictions.repeats import renumber_repeats
     from eval.runs.sections import write_page
     from kg.base.files import check_output
     from kg.base.provenance import make_relative_name
@@ -105,7 +106,7 @@ def main(
         has_confidences=True,
     )
     systems = {file.name: read_system(file, names, form) for file in files}
-    found = {name: system.predictions for name, system in systems.items()}
+    found = renumber_repeats({name: system.predictions for name, system in systems.items()})
     notes = [
         *loaded.notes,
         *(f"{name}: {note}" for name, system in systems.items() for note in system.notes),

@@ -9,7 +9,7 @@ A row of a file has these fields; ``--map`` gives other names for them:
 | ``raw`` | the system's reply as text, optional |
 | ``confidence`` | probability in [0, 1] that the answer is right, optional |
 | ``error`` | why there is no answer, optional |
-| ``repeat`` | number of the repeat, from 0, optional |
+| ``repeat`` | number of the repeat, from 0, from 1 or its seed, optional |
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONFIDENCES: Final = "confidences"
 """Field of a row, and part of a reply, with the confidences of the parts of a value."""
 FIELDS: Final = ("id", "value", "raw", "confidence", "error", "repeat")
 
-_MAX_REPEAT_DIGITS = 9
+_MAX_REPEAT = 999_999_999
 _MAX_SHOWN_IDS = 5
 _MAX_SHOWN_CHARS = 60
 _NAMED_FILE = re.compile(r"(?P<name>[^=/\\]+)=(?P<file>.+)", re.DOTALL)
@@ -72,6 +72,7 @@ class Predictions:
         unknown_ids: the first of their ids.
         bad_confidences: number of rows whose confidence is no probability; it is left out.
         bad_confidence: the first of them, as text.
+        renumbered: the file's number of a repeat → the number that it has now, if it is another.
     """
 
     replies: tuple[Reply, ...]
@@ -79,6 +80,7 @@ class Predictions:
     unknown_ids: tuple[str, ...]
     bad_confidences: int = 0
     bad_confidence: str = ""
+    renumbered: Mapping[int, int] = field(default_factory=dict)
 
     def list_warnings(self, n_items: int, repeats: int, noun: str) -> list[str]:
         """Returns warnings about what is left out, and about items without a prediction.
@@ -100,6 +102,11 @@ class Predictions:
             warnings.append(
                 describe_unreadable_confidences(self.bad_confidences, self.bad_confidence)
             )
+        if self.renumbered:
+            shown = list(self.renumbered.items())[:_MAX_SHOWN_IDS]
+            pairs = ", ".join(f"{given} is {number}" for given, number in shown)
+            more = ", …" if len(self.renumbered) > len(shown) else ""
+            warnings.append(f"its repeats are numbered from 0: {pairs}{more}")
         if missing := n_items * repeats - len(self.replies):
             warnings.append(
                 f"{missing} of {n_items * repeats} predictions are missing and count as errors"
@@ -350,15 +357,15 @@ def _read_row(
     return reply
 
 
-def read_repeat(value: Any, where: str, highest: int = MAX_REPEATS - 1) -> int:
-    """Reads the number of a repeat.
+def read_repeat(value: Any, where: str, highest: int = _MAX_REPEAT) -> int:
+    """Reads the number of a repeat, which may be its seed.
 
     Raises:
         RecordError: it is no whole number from 0 to ``highest``.
     """
-    text = str(value)
+    text = str(value).removesuffix(".0")  # tables of numbers
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
-    if not is_number or len(text) > _MAX_REPEAT_DIGITS or int(text) > highest:
+    if not is_number or len(text) > len(str(highest)) or int(text) > highest:
         raise RecordError(
             f"the repeat {show_text(text)} is not a whole number from 0 to {highest:,}", where=where
         )

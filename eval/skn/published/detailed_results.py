@@ -22,7 +22,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from eval.harness.predictions.reader import read_repeat
+from eval.harness.predictions.reader import MAX_REPEATS, read_repeat
 from eval.harness.predictions.rows import iter_rows, list_names
 from eval.harness.reply import Reply, Vote
 from eval.skn.agent import Response
@@ -215,7 +215,7 @@ def _read_key(row: Mapping[str, Any], where: str) -> tuple[str, int]:
         raise RecordError(
             f"not a result: {error}", where=where, hint=f"The row has {list_names(row)}."
         ) from error
-    return id_, read_repeat(row.get("repeat") or 0, where)
+    return id_, read_repeat(row.get("repeat") or 0, where, MAX_REPEATS - 1)
 
 
 def _read_sample(

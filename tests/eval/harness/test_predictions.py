@@ -25,6 +25,7 @@ from eval.harness.predictions.reader import (
     parse_prediction_files,
     read_predictions,
 )
+from eval.harness.predictions.repeats import renumber_repeats
 from eval.harness.reply import REPLIES, Reply
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 
@@ -225,6 +226,43 @@ def test_repeats_and_errors_are_read(case: Case) -> None:
     assert len(statuses) == 2 * len(rows)
     assert statuses.count("error") == 1
     assert "abcdefgh12345" not in case.read_problems("own")
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), (5, 7), (42, 123_456_789)])
+def test_repeats_are_as_many_as_their_numbers(case: Case, numbers: tuple[int, int]) -> None:
+    rows = make_rows(case, case.list_ids())
+    write_lines("own.jsonl", [{**row, "repeat": number} for number in numbers for row in rows])
+    done = case.score_file("--predictions", "own=own.jsonl")
+    assert done.code == 0, done.err
+    first, second = numbers
+    renumbered = f"own: its repeats are numbered from 0: {first} is 0, {second} is 1"
+    assert f"warning: {renumbered}" in done.err
+    assert "missing" not in done.err
+    assert case.read_statuses("own") == ["ok"] * 2 * len(rows)
+
+
+def test_files_share_the_numbers_of_their_repeats(case: Case) -> None:
+    rows = make_rows(case, case.list_ids())
+    write_lines("one.jsonl", [{**row, "repeat": number} for number in (1, 3) for row in rows])
+    write_lines("two.jsonl", [{**row, "repeat": number} for number in (2, 3) for row in rows])
+    done = case.score_file("--predictions", "one=one.jsonl", "--predictions", "two=two.jsonl")
+    assert done.code == 0, done.err
+    if case is CASES["synthlink"]:  # a run of which has one system
+        assert "two: its repeats are numbered from 0: 2 is 0, 3 is 1" in done.err
+        return
+    assert "one: its repeats are numbered from 0: 1 is 0, 3 is 2" in done.err
+    assert "two: its repeats are numbered from 0: 2 is 1, 3 is 2" in done.err
+    for name in ("one", "two"):
+        assert case.read_statuses(name).count("error") == len(rows)
+
+
+def test_number_of_repeats_is_limited(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    write_lines(path, [{"id": "a", "value": 1, "repeat": number} for number in range(5, 1_006)])
+    form = PredictionFormat(value="value", noun="item", read_value=lambda value: Reply(value=value))
+    read = {"own": read_predictions(PredictionFile("own", path), {"a"}, form)}
+    with pytest.raises(RecordError, match="1,001 repeats, more than 1,000"):
+        renumber_repeats(read)
 
 
 @pytest.mark.parametrize(
