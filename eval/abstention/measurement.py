@@ -23,7 +23,7 @@ from eval.abstention.metrics.definitions import (
 )
 from eval.abstention.metrics.mined_cards import describe_mined_cards, leave_out_mined_cards
 from eval.abstention.metrics.observations import Observations, read_observations
-from eval.abstention.metrics.optional_metrics import MEMORY
+from eval.abstention.metrics.optional_metrics import CONFIDENCE_METRICS, MEMORY
 from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
 from eval.abstention.metrics.record import MetricsReport, SystemReport
@@ -39,6 +39,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
+from eval.metrics.metric_value import ConfidenceCounts
 from eval.stats.estimates import Estimate
 
 _BASELINE_SUFFIX: Final = " (baseline)"
@@ -95,6 +96,11 @@ class CardMeasurement(Measurement):
     def estimates(self, system: str) -> Mapping[str, Estimate]:
         """Returns the estimates of a system or control by metric."""
         return collect_gated_values(self._reports[system], self._policy)
+
+    def count_confidences(self) -> Mapping[str, ConfidenceCounts]:
+        """See ``Measurement``; a control that was not run has no answers."""
+        counts = {name: report.confidence for name, report in self._reports.items()}
+        return {name: count for name, count in counts.items() if count is not None}
 
     def compare(
         self, pairs: Sequence[SystemPair], metric_names: Sequence[str]
@@ -173,6 +179,7 @@ def _describe_metric(name: str, policy: PolicyName) -> MetricInfo:
         get_metric(name, policy).higher_is_better if is_computed else None,
         is_share=name not in (*PENALTIES, MEMORY),
         is_compared=is_computed,
+        is_of_confidences=name in CONFIDENCE_METRICS,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eval.commands.measurement import measure_paths
+from eval.metrics.confidence_gate import require_confidences
 from eval.metrics.gate import (
     Check,
     Condition,
@@ -55,9 +56,7 @@ def check_runs(request: GateRequest) -> tuple[list[Check], str]:
     shares = {name: info.is_share for name, info in measurement.runs.metrics.items()}
     conditions = [parse_condition(text, shares) for text in request.conditions]
     names = measurement.runs.names
-    values = {
-        name: {**measurement.estimates(name)} for name in (*names, *measurement.runs.controls)
-    }
+    values = _collect_values(measurement, request.max_failures)
     named = {condition.metric for condition in conditions}
     limited = [name for name in _LIMITED_METRICS if name in shares and name not in named]
     limits = _limit_sum(limited, request.max_failures, values)
@@ -69,6 +68,18 @@ def check_runs(request: GateRequest) -> tuple[list[Check], str]:
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
     return checks, measurement.signature
+
+
+def _collect_values(
+    measurement: Measurement, max_failures: float
+) -> dict[str, dict[str, Estimate]]:
+    """Returns the values by system and metric; metrics of too few confidences have none."""
+    runs, counts = measurement.runs, measurement.count_confidences()
+    values = {name: {**measurement.estimates(name)} for name in (*runs.names, *runs.controls)}
+    measures = [name for name, info in runs.metrics.items() if info.is_of_confidences]
+    for name, count in counts.items():
+        values[name] = require_confidences(values[name], measures, count, max_failures)
+    return values
 
 
 def _limit_sum(

@@ -37,6 +37,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
+from eval.metrics.metric_value import ConfidenceCounts
 from eval.metrics.runs.run_set import hash_items, list_systems
 from eval.stats.bootstrap import round_significant
 
@@ -87,7 +88,7 @@ _METRICS: Final[dict[str, MetricInfo]] = {
     "exact_match_consistency": MetricInfo(True, is_compared=False),
     "field_level_consistency": MetricInfo(True, is_compared=False),
     "value_variance": MetricInfo(False, is_share=False, is_compared=False),
-    "expected_calibration_error": MetricInfo(False, is_compared=False),
+    "expected_calibration_error": MetricInfo(False, is_compared=False, is_of_confidences=True),
 }
 
 
@@ -138,6 +139,10 @@ class ExtractionMeasurement(Measurement):
         """See ``Measurement``."""
         metrics = self._report.systems[system].metrics
         return metrics | {FAILURE_METRIC: _complement(metrics["success_rate"])}
+
+    def count_confidences(self) -> Mapping[str, ConfidenceCounts]:
+        """See ``Measurement``."""
+        return {name: report.confidences for name, report in self._report.systems.items()}
 
     def compare(
         self, pairs: Sequence[SystemPair], metric_names: Sequence[str]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from eval.metrics.comparison import Comparison
+from eval.metrics.metric_value import ConfidenceCounts
 from eval.stats.bootstrap import RESAMPLES, SEED
 from eval.stats.estimates import Estimate
 from kg.base.provenance import package_version
@@ -47,11 +48,13 @@ class MetricInfo:
         higher_is_better: direction; ``None`` for descriptive metrics.
         is_share: whether values lie in [0, 1].
         is_compared: whether differences between systems can be tested.
+        is_of_confidences: whether it is about the answers that carry a confidence only.
     """
 
     higher_is_better: bool | None
     is_share: bool = True
     is_compared: bool = True
+    is_of_confidences: bool = False
 
 
 SystemPair = tuple[str, str]
@@ -160,6 +163,13 @@ class Measurement(ABC):
         # An item of the same id and other content is another one.
         n_uncovered = sum(own.get(id_) != content for id_, content in expected.items())
         return n_uncovered, len(expected)
+
+    def count_confidences(self) -> Mapping[str, ConfidenceCounts]:
+        """Counts the answers with and without a confidence, by system.
+
+        Empty if the benchmark has no metric of confidences.
+        """
+        return {}
 
     @abstractmethod
     def estimates(self, system: str) -> Mapping[str, Estimate]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from eval.metrics.comparison import Comparison
+from eval.metrics.confidence_gate import require_confidences
 from eval.metrics.gate import (
     Check,
     Condition,
@@ -17,6 +18,7 @@ from eval.metrics.gate import (
     check_with_limits,
     parse_condition,
 )
+from eval.metrics.metric_value import ConfidenceCounts
 from eval.metrics.record_digest import is_about_metrics
 from eval.outcomes.baseline import (
     BaselineComparison,
@@ -178,24 +180,19 @@ def collect_gated_values(
     )
     return {
         **system.measures,
-        **_collect_confidences(system, max_failures),
+        **require_confidences(
+            system.confidences,
+            system.confidences,
+            ConfidenceCounts(
+                given=system.n_confidences,
+                missing=system.n_given - system.n_confidences,
+                unreadable=system.counts[UNUSABLE],
+            ),
+            max_failures,
+        ),
         **system.official,
         UNUSABLE: add_interval(unusable, share, interval),
         **{f"{_MAJORITY}{name}": estimate for name, estimate in system.majority.items()},
-    }
-
-
-def _collect_confidences(system: SystemOutcomes, max_failures: float) -> dict[str, Estimate]:
-    n_lacking = system.n_given - system.n_confidences
-    if n_lacking > max_failures * system.n_given:
-        why = (
-            f"{n_lacking:,} of {format_count(system.n_given, 'answer')} given have no confidence, "
-            f"more than --max-failures {max_failures:g}"
-        )
-        return {name: Estimate(value=None, why=why) for name in system.confidences}
-    return {
-        name: msgspec.structs.replace(estimate, denominator=system.n_confidences, missing=n_lacking)
-        for name, estimate in system.confidences.items()
     }
 
 

@@ -18,6 +18,7 @@ from eval.metrics.measurement import (
     ResamplingPlan,
     SystemPair,
 )
+from eval.metrics.metric_value import ConfidenceCounts
 from eval.metrics.runs.run_set import (
     describe_left_out,
     describe_missing_rows,
@@ -38,6 +39,7 @@ from eval.skn.scoring.metric_definitions import (
     METRICS,
     NOT_JUDGED_NOTE,
     RETENTION_METRICS,
+    STATED_CONFIDENCES,
     VERDICT_METRICS,
 )
 from eval.skn.scoring.observation import Observation, build_observation
@@ -46,6 +48,7 @@ from eval.skn.scoring.pipeline_report import (
     QUANTILE_METRICS,
     build_pipeline_report,
     compute_ratio_estimates,
+    count_confidences,
 )
 from eval.skn.scoring.record import Pair
 from eval.skn.scoring.sample_counts import MeasurementPlan, SampleCounts
@@ -62,11 +65,14 @@ _COMPARED: Final = frozenset((*PER_SAMPLE_METRICS, *OVERALL_METRICS))
 _METRICS: Final = {
     **{
         metric.name: MetricInfo(
-            metric.higher_is_better, metric.in_unit_interval, metric.name in _COMPARED
+            metric.higher_is_better,
+            metric.in_unit_interval,
+            metric.name in _COMPARED,
+            metric.name in STATED_CONFIDENCES,
         )
         for metric in METRICS.values()
     },
-    **{name: MetricInfo(False) for name in CALIBRATION_METRICS},
+    **{name: MetricInfo(False, is_of_confidences=True) for name in CALIBRATION_METRICS},
     **{name: MetricInfo(False, is_share=False) for name in QUANTILE_METRICS},
     **{metric.name: MetricInfo(None, is_compared=False) for metric in RETENTION_METRICS.values()},
     FAILURE_METRIC: MetricInfo(False, is_compared=False),
@@ -101,6 +107,10 @@ class SknMeasurement(Measurement):
             },
             **compute_ratio_estimates(self._samples, [_FAILURES], system),
         }
+
+    def count_confidences(self) -> Mapping[str, ConfidenceCounts]:
+        """See ``Measurement``."""
+        return {name: count_confidences(rows) for name, rows in self._samples.rows.items()}
 
     def compare(
         self, pairs: Sequence[SystemPair], metric_names: Sequence[str]

@@ -14,9 +14,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from skn_folders import answered_row, make_samples, write_run_folder
 from stage_calls import run_epoche
 
 from eval.abstention.gated_values import list_gated_metrics
+from eval.abstention.metrics.optional_metrics import CONFIDENCE_METRICS
 from eval.abstention.metrics.record import CardComparison
 from eval.commands.gate import main
 from eval.metrics import gate
@@ -536,6 +539,68 @@ def test_names_cannot_forge_output_lines(
     assert beginnings == ["WARN", "FAIL", "abst"]  # the last is the signature
     assert lines[1].startswith("FAIL  x ok rag LA >= 0.9 all 9 checks passedyy")
     assert len(lines[1]) < 1000
+
+
+def test_confidences_of_few_replies_fail(write_rows: RowWriter) -> None:
+    rows = make_rows("s", 1.0)
+    n = len(rows)
+    few = [row | {"confidence": 0.99 if number < 20 else None} for number, row in enumerate(rows)]
+    path = write_rows("few.jsonl", few)
+    conditions = [word for name in CONFIDENCE_METRICS for word in ("--metric", f"{name}<=0.05")]
+    done = run_epoche("gate", path, *conditions)
+    assert done.code == 100
+    why = f"is undefined: {n - 20} of {n} answers given have no confidence, more than"
+    for name in CONFIDENCE_METRICS:
+        assert f"{name} {why} --max-failures 0.05" in done.out
+    # Those that the user accepts, and those of all replies, pass.
+    allowed = run_epoche("gate", path, *conditions, "--max-failures", "0.99")
+    assert (allowed.code, f"(of 20, {n - 20} left out)" in allowed.out) == (0, True)
+    full = write_rows("full.jsonl", [row | {"confidence": 0.99} for row in rows])
+    assert run_epoche("gate", full, *conditions).code == 0
+    # Other metrics are not about confidences.
+    assert run_epoche("gate", path, "--metric", "accuracy>=0.9").code == 0
+
+
+def check_few_confidences(folder: Path, metric: str, why: str) -> None:
+    done = run_epoche("gate", folder, "--metric", f"{metric}<=1")
+    assert done.code == 100
+    assert f"{metric} is undefined: {why} given have no confidence, more than" in done.out
+    allowed = run_epoche("gate", folder, "--metric", f"{metric}<=1", "--max-failures", "0.9")
+    assert allowed.code == 0, allowed.out
+
+
+@pytest.mark.parametrize("metric", ["ece", "ece_equal_mass", "brier", "mean_confidence"])
+def test_confidences_of_few_answers_of_a_pipeline_fail(tmp_path: Path, metric: str) -> None:
+    samples = make_samples(40)
+    rows = []
+    for number, sample in enumerate(samples):
+        row = answered_row(sample, "skn")
+        assert row.response is not None
+        response = replace(row.response, confidence=0.8 if number % 4 == 0 else None)
+        rows.append(replace(row, response=response))
+    n_answers = sum(sample.answerable for sample in samples)
+    n_stated = sum(sample.answerable for sample in samples[::4])
+    folder = write_run_folder(tmp_path / "run", samples, rows)
+    check_few_confidences(folder, metric, f"{n_answers - n_stated} of {n_answers} answers")
+
+
+def test_confidences_of_few_extractions_fail(tmp_path: Path) -> None:
+    gold, predictions = tmp_path / "gold.jsonl", tmp_path / "own.jsonl"
+    values = [{"id": f"s{n}", "value": {"city": f"city {n}"}} for n in range(20)]
+    gold.write_text(
+        "".join(
+            json.dumps({"id": row["id"], "text": "", "expected": row["value"]}) + "\n"
+            for row in values
+        )
+    )
+    for row in values[:5]:
+        row["confidence"] = 0.9
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in values))
+    folder = tmp_path / "run"
+    options = ("--dataset", gold, "--predictions", predictions, "--out", folder)
+    done = run_epoche("extract", "score", *options, "--resamples", 100)
+    assert done.code == 0, done.err
+    check_few_confidences(folder, "expected_calibration_error", "15 of 20 answers")
 
 
 def test_metrics_without_a_value_say_why(write_rows: RowWriter) -> None:

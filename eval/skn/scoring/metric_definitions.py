@@ -246,6 +246,10 @@ METRICS: dict[str, RatioMetric] = {
 }
 """All metrics by name, in the order of the report."""
 
+STATED_CONFIDENCES = frozenset(
+    ("mean_confidence", "confidence_when_correct", "confidence_when_wrong")
+)
+"""Means over the answers that state a confidence."""
 VERDICT_METRICS = frozenset(
     (
         *("accuracy", "ece", "ece_equal_mass", "brier"),

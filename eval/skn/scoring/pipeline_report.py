@@ -62,7 +62,7 @@ def build_pipeline_report(samples: SampleCounts, pipeline: str) -> PipelineRepor
         per_category=per_category,
         validity=compute_ratio_estimates(samples, list(VALIDITY_METRICS.values()), pipeline),
         retention=_compute_retention(samples, pipeline),
-        confidences=_count_confidences(rows),
+        confidences=count_confidences(rows),
         calibration=calibration,
     )
 
@@ -238,7 +238,8 @@ def _count_names(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _count_confidences(rows: Sequence[Observation]) -> ConfidenceCounts:
+def count_confidences(rows: Sequence[Observation]) -> ConfidenceCounts:
+    """Counts the judged answers to answerable samples with and without a confidence."""
     judged = [row for row in rows if _has_judgement(row)]
     n_stated = sum(row.confidence is not None for row in judged)
     n_failed = sum(row.failed and row.answerable for row in rows)
