@@ -15,6 +15,7 @@ from cards.card import CardSetHash, hash_card_set
 from cards.card_blocks import CardBlock, CheckedCard
 from cards.card_origin import read_card_origin
 from cards.joiner import iter_joined_cards, join_cards
+from eval.abstention.metrics.card_columns import is_about_absent_fields
 from eval.abstention.metrics.mined_cards import leave_out_mined_cards
 from eval.abstention.metrics.observations import Common, Observations, read_observations
 from eval.abstention.metrics.outcomes import LABEL_CODE
@@ -179,7 +180,7 @@ def check_cards(
         full_labels=found.make_column(found.full_labels),
         triplets=np.where(found.triplets == found.strings.find(""), np.int32(-1), found.triplets),
         clusters=order[clusters].astype(np.int32),
-        notes=tuple(note for note in notes if "name no clusters" not in note),
+        notes=tuple(note for note in notes if not is_about_absent_fields(note)),
     )
 
 

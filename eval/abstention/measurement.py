@@ -28,7 +28,7 @@ from eval.abstention.metrics.outcomes import CONTROLS
 from eval.abstention.metrics.pairs import compare_pairs
 from eval.abstention.metrics.record import MetricsReport, SystemReport
 from eval.abstention.metrics.report import measure
-from eval.abstention.metrics.triplets import find_triplets
+from eval.abstention.metrics.triplets import describe_incomplete_triplets, find_triplets
 from eval.metrics.comparison import Comparison
 from eval.metrics.measurement import (
     MeasuredRuns,
@@ -164,7 +164,11 @@ def measure_cards(
         headline=_list_headline(observations, policy),
         items=observations.card_set[:12],
         details={"policy": policy} | dict(d.split(":") for d in observations.signature_details),
-        notes=(*observations.notes, *describe_mined_cards(observations)),
+        notes=(
+            *observations.notes,
+            *describe_mined_cards(observations),
+            *describe_incomplete_triplets(observations),
+        ),
         warnings=observations.warnings,
         controls=controls,
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stage_calls import run_epoche
 
 from cards.card import read_cards
 from eval.abstention.measurement import measure_cards
@@ -133,3 +134,78 @@ def test_card_files_give_clusters_to_both_sides(
     assert measurement.runs.names == ("s", "s (baseline)")
     with pytest.raises(CardSetMismatchError, match="do not contain it"):
         measure_cards(files[:1], PLAN, baseline=files[1:], cards=[card_file(8, "other.jsonl")])
+
+
+def write_foreign_rows(path: Path, *left_out: str, labels: str = "ECU") -> Path:
+    """Writes rows of six triplets and as many near-misses, without some fields or labels."""
+    rows = [
+        {"id": f"{kind}{n}", "gold": GOLD[label], "label": label, "pred": pred, "kind": kind}
+        | {"cluster": f"s{n // 6}", "triplet": f"t{n // 3}" if kind == "own" else ""}
+        for kind, pred in (("own", "YES"), ("near-miss/other", "NO"))
+        for n in range(18)
+        for label in ("ECU"[n % 3],)
+        if label in labels
+    ]
+    kept = [{name: row[name] for name in row if name not in left_out} for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+    return path
+
+
+def test_fields_that_decide_what_counts_are_part_of_the_signature(tmp_path: Path) -> None:
+    fields = ("", "kind", "cluster", "triplet")
+    measured = {
+        name: measure_cards([write_foreign_rows(tmp_path / f"{name}.jsonl", name)], PLAN)
+        for name in fields
+    }
+    assert len({measured[name].runs.items for name in fields}) == len(fields)
+    assert measured[""].runs.n_items == 18
+    assert measured["kind"].runs.n_items == 36
+    again = write_foreign_rows(tmp_path / "again.jsonl")
+    # Names of clusters and triplets that leave the groups as they are change nothing.
+    again.write_text(again.read_text().replace(': "t', ': "other-').replace(': "s', ': "o'))
+    assert measure_cards([again], PLAN).signature == measured[""].signature
+
+
+def test_absent_fields_are_told_until_the_cards_are_given(
+    card_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = write_foreign_rows(tmp_path / "bare.jsonl", "kind", "cluster", "triplet")
+    out = tmp_path / "metrics.json"
+    done = run_epoche("metrics", path, "--out", out, "--resamples", 100)
+    assert done.code == 0, done.err
+    for text in (
+        "The rows name no kind, so near-misses and context-faithfulness cards, if any, count",
+        "The results name no clusters: each card is resampled independently.",
+        "The rows name no triplets, so geomean-recall takes the place of all-three",
+    ):
+        assert f"note: {text}" in done.out
+        assert any(note.startswith(text) for note in json.loads(out.read_bytes())["notes"])
+    rows = write_foreign_rows(tmp_path / "whole.jsonl").read_text().splitlines()
+    path.write_text("\n".join([*rows[:-1], rows[-1].replace('"kind": "near-miss/other", ', "")]))
+    notes = measure_cards([path], PLAN).runs.notes
+    assert any("rows of 1 of 36 cards name no kind" in note for note in notes)
+    cards = card_file(9)
+    path.write_text(
+        "".join(
+            json.dumps({"id": card.id, "gold": card.gold, "pred": "YES"}) + "\n"
+            for card in read_cards(cards)
+        )
+    )
+    assert sum(" name no " in note for note in measure_cards([path], PLAN).runs.notes) == 3
+    with_cards = measure_cards([path], PLAN, cards=[cards])
+    assert not any(" name no " in note for note in with_cards.runs.notes)
+    assert not with_cards.runs.items.startswith("ids-")
+
+
+def test_triplets_that_lack_a_card_are_told(tmp_path: Path) -> None:
+    whole = write_foreign_rows(tmp_path / "whole.jsonl")
+    assert not any("lack" in note for note in measure_cards([whole], PLAN).runs.notes)
+    some = tmp_path / "some.jsonl"
+    some.write_text("".join(whole.read_text().splitlines(keepends=True)[1:]))
+    measurement = measure_cards([some], PLAN)
+    note = "1 triplet lacks a card: all-three is about the 5 whole ones only."
+    assert note in measurement.runs.notes
+    assert note in measurement.collect_notes()
+    none = write_foreign_rows(tmp_path / "none.jsonl", labels="EU")
+    note = "6 triplets lack a card, so geomean-recall takes the place of all-three."
+    assert note in measure_cards([none], PLAN).collect_notes()

@@ -15,6 +15,7 @@ from eval.abstention.metrics.observations import SHARED_CARDS_NOTE, Observations
 from eval.abstention.metrics.outcomes import PRED_CODE, UNUSABLE
 from eval.abstention.metrics.pairs import compare_pairs, compare_systems
 from eval.abstention.metrics.record import CardComparison, Source
+from eval.abstention.metrics.triplets import describe_incomplete_triplets
 from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import clean_text
 
@@ -110,6 +111,7 @@ def compare_runs(
             # The field ``shared`` has the details of cards that were left out.
             *(note for note in observations.notes if not note.startswith(SHARED_CARDS_NOTE)),
             *describe_mined_cards(observations),
+            *describe_incomplete_triplets(observations),
             *_note_failures(samples),
             *_note_coarse_resampling(comparisons, plan),
         ),

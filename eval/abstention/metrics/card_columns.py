@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -14,6 +15,26 @@ from cards.generation.kinds import FAITHFULNESS_KINDS, NEAR_MISS_PREFIX
 from eval.abstention.metrics.outcomes import Codes
 from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.claims import GOLD_OF_LABEL, LABELS
+
+_NAME_NO = " name no "
+
+
+@dataclass(frozen=True)
+class CardColumns:
+    """What decides in which metrics cards count and which are resampled together, sorted by id.
+
+    The attributes are those of ``Observations``.
+    """
+
+    ids: PackedStrings
+    labels: Codes
+    golds: Codes
+    kinds: StringColumn
+    difficulties: StringColumn
+    full_labels: StringColumn
+    clusters: NDArray[np.integer[Any]]
+    triplets: NDArray[np.int32]
+    mined: NDArray[np.bool_]
 
 
 def make_column(strings: Sequence[str], numbers: NDArray[np.int32]) -> StringColumn:
@@ -57,13 +78,65 @@ def find_headline_cards(kinds: StringColumn) -> NDArray[np.bool_]:
     return is_ordinary if is_ordinary.any() else is_not_faithfulness
 
 
-def compute_fingerprint(ids: Sequence[str], labels: Codes, golds: Codes) -> str:
-    """Computes an identity for a card set without a hash, from ids, labels and gold answers."""
-    digest = hashlib.sha256()
+def compute_fingerprint(cards: CardColumns) -> str:
+    """Computes an identity for a card set without a hash.
+
+    It is made from all that decides values: ids, labels, gold answers, and what rows say of kind,
+    difficulty, full label, mined rules, cluster and triplet. Names of triplets do not matter, nor
+    do those of clusters except for their order.
+    """
+    columns = _list_given_columns(cards)
+    digest = hashlib.sha256(b" ".join(name.encode() for name in columns))
     separator = b"["
-    for card, label, gold in zip(ids, labels.tolist(), golds.tolist(), strict=True):
-        row = [card, LABELS[label], GOLD_OF_LABEL[LABELS[gold]]]
+    for card, label, gold, *values in zip(
+        cards.ids, cards.labels.tolist(), cards.golds.tolist(), *columns.values(), strict=True
+    ):
+        row = [card, LABELS[label], GOLD_OF_LABEL[LABELS[gold]], *values]
         digest.update(separator + msgspec.json.encode(row))
         separator = b","
     digest.update(b"]")
     return f"ids-{digest.hexdigest()[:12]}"
+
+
+def _list_given_columns(cards: CardColumns) -> dict[str, Sequence[object]]:
+    """Returns the columns, by name, in which the rows say something of some card."""
+    columns: dict[str, Sequence[object]] = {
+        name: column
+        for name, column in (
+            ("kind", cards.kinds),
+            ("difficulty", cards.difficulties),
+            ("full_label", cards.full_labels),
+        )
+        if column.select(bool).any()
+    }
+    if cards.mined.any():
+        columns["mined"] = cards.mined.tolist()
+    if not np.array_equal(cards.clusters, np.arange(len(cards.ids))):
+        columns["cluster"] = cards.clusters.tolist()
+    if (cards.triplets >= 0).any():
+        _, first_cards, numbers = np.unique(cards.triplets, return_index=True, return_inverse=True)
+        columns["triplet"] = np.where(cards.triplets < 0, -1, first_cards[numbers]).tolist()
+    return columns
+
+
+def describe_absent_fields(cards: CardColumns, *, has_clusters: bool) -> Iterator[str]:
+    """Says which fields that decide what counts are not in the rows, and what that means."""
+    n, n_absent = len(cards.ids), int(cards.kinds.select(lambda kind: not kind).sum())
+    if n_absent:
+        rows = "The rows" if n_absent == n else f"The rows of {n_absent:,} of {n:,} cards"
+        yield (
+            f"{rows}{_NAME_NO}kind, so near-misses and context-faithfulness cards, if any, count "
+            "in every headline metric; give --cards."
+        )
+    if not has_clusters:
+        yield f"The results{_NAME_NO}clusters: each card is resampled independently."
+    if n_absent and (cards.triplets < 0).all():
+        yield (
+            f"The rows{_NAME_NO}triplets, so geomean-recall takes the place of all-three; give "
+            "--cards if the cards have triplets."
+        )
+
+
+def is_about_absent_fields(note: str) -> bool:
+    """Returns whether a note is one of those of ``describe_absent_fields``."""
+    return note.startswith(("The rows", "The results")) and _NAME_NO in note

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from eval.abstention.manifest import RunManifest, read_manifest
 from eval.abstention.metrics.card_columns import (
+    CardColumns,
     compute_fingerprint,
+    describe_absent_fields,
     find_headline_cards,
     find_near_misses,
     make_column,
@@ -34,7 +36,7 @@ from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity, 
 from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
-from kg.base.packed_strings import PackedStrings, StringColumn
+from kg.base.packed_strings import PackedStrings
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 
@@ -46,7 +48,7 @@ SHARED_CARDS_NOTE = "Only the "
 
 
 @dataclass(frozen=True)
-class Observations:
+class Observations(CardColumns):
     """The answers of some systems to one card set, cards sorted by id.
 
     Attributes:
@@ -81,15 +83,6 @@ class Observations:
     """
 
     card_set: str
-    ids: PackedStrings
-    labels: Codes
-    golds: Codes
-    kinds: StringColumn
-    difficulties: StringColumn
-    full_labels: StringColumn
-    clusters: NDArray[np.integer[Any]]
-    triplets: NDArray[np.int32]
-    mined: NDArray[np.bool_]
     preds: dict[str, Codes]
     oracles: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
@@ -308,8 +301,6 @@ def _build_observations(
             f"Label and gold disagree on {disagreements.size} cards (the first is "
             f"{ids[disagreements[0]]!r}): policy licensed uses the label, published the gold."
         )
-    if (clusters < 0).all():
-        notes.append("The results name no clusters: each card is resampled independently.")
     if reader.card_set and reader.n_unnamed_rows:
         notes.append(
             f"{reader.n_unnamed_rows} rows name no card set; they were matched to card set "
@@ -320,8 +311,8 @@ def _build_observations(
             f"{reader.n_invalid_confidences} confidences are not numbers from 0 to 1 and are "
             "ignored."
         )
-    return Observations(
-        card_set=reader.card_set or compute_fingerprint(ids, labels, golds),
+    observations = Observations(
+        card_set=reader.card_set,
         ids=ids,
         row_order=np.argsort(kept).astype(np.int32),
         labels=labels,
@@ -338,7 +329,6 @@ def _build_observations(
         preds={name: _drop_repeat_axis(codes[kept]) for name, codes in preds.items()},
         oracles=frozenset(oracles),
         sources=tuple(sources),
-        notes=tuple(notes),
         confidences={
             name: _drop_repeat_axis(
                 np.stack([reader.get_confidences(name, r)[kept] for r in repeats], axis=1)
@@ -346,6 +336,12 @@ def _build_observations(
             for name in preds
             if reader.has_confidence(name, repeats := reader.list_repeats(name))
         },
+    )
+    has_clusters = bool((clusters >= 0).any())
+    return replace(
+        observations,
+        card_set=reader.card_set or compute_fingerprint(observations),
+        notes=(*notes, *describe_absent_fields(observations, has_clusters=has_clusters)),
     )
 
 

@@ -32,7 +32,11 @@ from eval.abstention.metrics.outcomes import (
 from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import GroupReport, MetricsReport, PolicyReport, SystemReport
 from eval.abstention.metrics.repeats import compute_self_consistency
-from eval.abstention.metrics.triplets import compute_all_three, compute_control_value
+from eval.abstention.metrics.triplets import (
+    compute_all_three,
+    compute_control_value,
+    describe_incomplete_triplets,
+)
 from eval.abstention.metrics.values import compute_metric_value, find_control_wins
 from eval.metrics.measurement import PolicyName
 from eval.metrics.metric_value import MetricValue
@@ -246,6 +250,7 @@ def _collect_notes(
     """Yields the facts that a reader of the metrics must know, as sentences."""
     yield from observations.notes
     yield from describe_mined_cards(observations)
+    yield from describe_incomplete_triplets(observations)
     for name, count in _count_separate_cards(observations).items():
         if count:
             yield f"{count} {name} cards are reported separately and enter no headline metric."

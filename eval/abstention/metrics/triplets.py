@@ -1,7 +1,8 @@
 """All-three: the share of triplets whose E, C and U card were all answered right.
 
 The three cards of a triplet share their facts, so a system that never gives one of the answers has
-0. Triplets are counted as independent: each has its own entities.
+0. Intervals and tests count triplets as independent, which is not quite so: the values of a triplet
+are its own, but a subject may be in several triplets, of different predicates.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.abstention.metrics.card_columns import CardColumns, find_headline_cards
 from eval.abstention.metrics.definitions import ALL_THREE, get_metric
 from eval.abstention.metrics.outcomes import CONTROLS, UNUSABLE, Codes, Floats, as_number
 from eval.abstention.result import PREDS
@@ -16,6 +18,7 @@ from eval.metrics.metric_value import MetricValue
 from eval.metrics.signature import Signature
 from eval.stats.bootstrap import round_significant
 from eval.stats.estimates import IntervalMethod, compute_edge_interval
+from kg.base.plain_text import format_count
 from kg.base.proportions import wilson_interval
 from kg.claims import LABELS
 
@@ -43,6 +46,24 @@ def find_triplets(numbers: NDArray[np.int32], labels: Codes) -> NDArray[np.int32
     order = np.argsort(numbers[cards], kind="stable")
     triplets: NDArray[np.int32] = cards[order].reshape(-1, len(LABELS))
     return triplets[np.argsort(triplets[:, 0])]
+
+
+def describe_incomplete_triplets(cards: CardColumns) -> list[str]:
+    """Says how many triplets of headline cards lack one, since all-three leaves them out.
+
+    A card that is known to lack a row has an answer, ERROR. Of others nothing is known: their rows
+    may have been removed.
+    """
+    is_headline = find_headline_cards(cards.kinds)
+    numbers = cards.triplets[is_headline]
+    n_whole = len(find_triplets(numbers, cards.labels[is_headline]))
+    n_incomplete = np.unique(numbers[numbers >= 0]).size - n_whole
+    if not n_incomplete:
+        return []
+    lack = f"{format_count(n_incomplete, 'triplet')} {'lacks' if n_incomplete == 1 else 'lack'}"
+    if not n_whole:
+        return [f"{lack} a card, so geomean-recall takes the place of all-three."]
+    return [f"{lack} a card: all-three is about the {n_whole:,} whole ones only."]
 
 
 def score_triplets(triplets: NDArray[np.int32], labels: Codes, preds: Codes) -> Floats:
