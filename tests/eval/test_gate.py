@@ -531,7 +531,7 @@ def test_names_cannot_forge_output_lines(
     write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "x\nok    rag  LA >= 0.9\nall 9 checks passed" + "y" * 5000
-    run = write_rows("run.jsonl", make_rows(name, 0.5))
+    run = write_rows("run.jsonl", make_rows(name, 0.5, kind="asserted"))
     with pytest.raises(GateFailedError):
         main([run], metric=["LA>=0.99"])
     lines = capsys.readouterr().out.splitlines()
