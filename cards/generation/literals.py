@@ -74,7 +74,9 @@ def read_alike(term: str, other: str) -> bool:
     if not (term.startswith('"') and other.startswith('"')):
         return False
     literals = [parse_literal(t) for t in (term, other)]
-    texts = [_normalise(literal) for literal in literals]
+    texts = [_normalise(literal.lexical) for literal in literals]
+    if any(literal.datatype == XSD + "boolean" for literal in literals):
+        texts = [_TRUTH_VALUES.get(text, text) for text in texts]
     quantity, other_quantity = (parse_quantity(literal.lexical) for literal in literals)
     if texts[0] == texts[1] or (quantity is not None and quantity == other_quantity):
         return True
@@ -84,13 +86,12 @@ def read_alike(term: str, other: str) -> bool:
     return bare_texts[0] == bare_texts[1] and any(map(str.isdigit, bare_texts[0]))
 
 
-def _normalise(literal: LiteralParts) -> str:
-    text = " ".join(literal.lexical.split())
+def _normalise(lexical: str) -> str:
+    text = " ".join(lexical.split())
     date = _DATE_PARTS.fullmatch(text)
     if date and date[3] and not date[4]:
         text = "-".join(filter(None, date.groups()))  # Without a time zone.
-    text = text.casefold()
-    return _TRUTH_VALUES.get(text, text) if literal.datatype == XSD + "boolean" else text
+    return text.casefold()
 
 
 def are_nearly_equal(term: str, other: str) -> bool:
