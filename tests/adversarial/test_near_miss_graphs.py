@@ -286,7 +286,7 @@ def test_numeric_near_misses_do_not_ask_for_the_true_number_as_written_elsewhere
     tmp_path: Path,
 ) -> None:
     """20.5 and 20.50 are one length, so UNKNOWN would be wrong of either."""
-    values = [f"{20 + i // 3}.5{'0' * (i % 2)}" for i in range(60)]
+    values = [f"{20 + i // 3 * 10}.5{'0' * (i % 2)}" for i in range(60)]
     graph = "".join(f":e{i} :length {value} ; :width {i} .\n" for i, value in enumerate(values))
     graph += "".join(f":e{i} :width {i} .\n" for i in range(60, 90))
     shapes = ":S sh:targetSubjectsOf :length ; sh:property [ sh:path :length ; sh:maxCount 1 ] ."
