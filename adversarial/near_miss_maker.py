@@ -24,6 +24,7 @@ from cards.generation.context import (
     Role,
     add_unrelated_facts,
     build_context,
+    drop_homonyms,
     has_balanced_mentions,
     has_balanced_starts,
     has_confusable_names,
@@ -54,7 +55,7 @@ class Obstacle(StrEnum):
     NAMES = "name something by no readable name, or by one that something else has"
     LEFT_OUT = "are about what cards leave out: nodes that break the shapes, and the ontology"
     SENSE = "make no sense to a reader, because nothing of that class is a subject"
-    TRUE = "are true"
+    TRUE = "are true, or nearly so"
     LABEL = "have a label of which there are enough"
     PARTNER = "have no similar partner with the other label"
     FACTS = "have too few facts to mention all entities equally often"
@@ -154,8 +155,13 @@ class NearMissMaker:
         # The claim must not read like a true one: of a namesake, or with another spelling of the
         # same value.
         objects = self.true_pairs.get_objects(s)
-        if self._reads_like_one_of(wrong_object, objects):
+        values = self.true_pairs.list_values(s)
+        if self._reads_like_one_of(wrong_object, values):
             return Obstacle.NAMES
+        if self.true_pairs.is_nearly_one_of(
+            wrong_object, values, may_be_close=strategy == "numeric"
+        ):
+            return Obstacle.TRUE
         if (
             any(wrong_object in lookup.get_namesakes(o) for o in objects)
             and self._license(s, wrong_object).proof.rests_on_mined_rules
@@ -303,7 +309,7 @@ class NearMissMaker:
                     for fact in self.lookup.list_facts_about(s)
                     if is_spare_fact(self.lookup, partners.pool, roles[0], fact)
                 ]
-                facts = list(dict.fromkeys([*core, *about[:3]]))
+                facts = drop_homonyms(self.lookup, list(dict.fromkeys([*core, *about[:3]])), core)
             if not facts:
                 continue
             triplet = self._prove_roles(partners.pool, wrong_object, roles, facts)

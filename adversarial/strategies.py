@@ -7,16 +7,16 @@ afterwards whether a candidate is false; true ones are discarded.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from operator import itemgetter
 from random import Random
 from typing import NamedTuple
 
 from cards.generation.graph_lookup import GraphLookup
-from cards.generation.literals import parse_number
+from cards.generation.literals import are_nearly_equal, are_whole_numbers, parse_number
 from cards.generation.pools import Pool
-from cards.generation.restated_values import find_telling_predicates
+from cards.generation.restated_values import find_synonyms, find_telling_predicates
 
 MAX_SAMPLED_NAMES = 1500
 """Maximum number of objects whose names are compared; from more objects a sample is taken."""
@@ -41,6 +41,31 @@ class TruePairs:
     def get_objects(self, s: int) -> list[int]:
         """Returns the objects of a subject in the closure."""
         return list(self.lookup.closure_index.find_objects(s, self.p))
+
+    def list_values(self, s: int) -> list[int]:
+        """Lists the objects of a subject, also those of predicates with the same name."""
+        find_objects = self.lookup.graph_index.find_objects
+        return [*self.get_objects(s), *(o for q in self._synonyms for o in find_objects(s, q))]
+
+    @cached_property
+    def _synonyms(self) -> set[int]:
+        return find_synonyms(self.lookup, self.p)
+
+    def is_nearly_one_of(self, term: int, others: Iterable[int], *, may_be_close: bool) -> bool:
+        """Returns whether a value is nearly equal to another one.
+
+        Args:
+            term: the value.
+            others: the other ones.
+            may_be_close: whether whole numbers that differ are never nearly equal.
+        """
+        get_text = self.lookup.terms.get_text
+        text = get_text(term)
+        return any(
+            are_nearly_equal(get_text(other), text)
+            and not (may_be_close and are_whole_numbers(get_text(other), text))
+            for other in others
+        )
 
     def get_subjects(self, o: int) -> list[int]:
         """Returns the subjects of an object in the closure."""

@@ -1,4 +1,4 @@
-"""Formats literals for readers: thousands separators, dates and booleans, without rounding."""
+"""Formats literals for readers: numbers, dates, durations and booleans, without rounding."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import date, datetime
 
 from kg.base.plain_text import clean_text, list_words
+from kg.quantities import split_duration
 from kg.terms import XSD, parse_literal
 
 _INTEGERS = frozenset(
@@ -20,6 +21,11 @@ NUMERIC = _INTEGERS | {XSD + "decimal", XSD + "double", XSD + "float"}
 _MONTHS = list_words(
     "January February March April May June July August September October November December"
 )
+_DURATIONS = frozenset({XSD + "duration", XSD + "dayTimeDuration", XSD + "yearMonthDuration"}) | {
+    f"{scheme}://schema.org/Duration" for scheme in ("http", "https")
+}
+_PERIODS = list_words("year month week day hour minute second")
+_ZONE = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _NUMBER = re.compile(r"([+-]?)(\d+)((?:\.\d+)?)((?:[eE][+-]?\d+)?)")
 """Groups: sign, integer digits, fraction with its point, exponent; all but the digits optional."""
 
@@ -48,10 +54,12 @@ def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> st
     text = clean_text(lexical)
     if datatype in NUMERIC:
         return format_number(text) if thousands else text
+    if datatype in _DURATIONS:
+        return _format_duration(text)
     datatype_name = datatype.removeprefix(XSD)
     try:
         if datatype_name == "date":
-            return _format_day(date.fromisoformat(text))
+            return _format_day(date.fromisoformat(_ZONE.sub("", text)))
         if datatype_name in ("dateTime", "dateTimeStamp"):
             moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
             seconds = f":{moment.second:02}" if moment.second else ""
@@ -61,7 +69,7 @@ def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> st
             zone = "UTC" if zone == "Z" else zone
             return f"{_format_day(moment.date())}, {time_text} {zone}".rstrip()
         if datatype_name == "gYearMonth":
-            month_start = date.fromisoformat(text + "-01")
+            month_start = date.fromisoformat(_ZONE.sub("", text) + "-01")
             return f"{_MONTHS[month_start.month - 1]} {month_start.year}"
     except ValueError:
         return text
@@ -92,3 +100,19 @@ def format_number(text: str) -> str:
 
 def _format_day(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def _format_duration(text: str) -> str:
+    """Formats a duration, without converting its parts: ``PT90M`` → 90 minutes."""
+    parts = split_duration(text)
+    if parts is None:
+        return text
+    numbers = [part.lstrip("0") for part in parts]
+    return (
+        " ".join(
+            f"{'0' if n.startswith('.') else ''}{n} {period}{'' if n == '1' else 's'}"
+            for n, period in zip(numbers, _PERIODS, strict=True)
+            if n
+        )
+        or "0 seconds"
+    )

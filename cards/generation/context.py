@@ -67,7 +67,9 @@ def build_context(
     core_facts = list(dict.fromkeys(fact for role in roles for fact in role.core))
     excluded = entities | {anchor} | {t for fact in core_facts for t in (fact.s, fact.o)}
     chosen_facts = {role.x: [f for f in core_facts if f.mentions_term(role.x)] for role in roles}
-    spare_facts = {role.x: _list_spare_facts(lookup, pool, role, excluded, rng) for role in roles}
+    spare_facts = {
+        role.x: _list_spare_facts(lookup, pool, role, excluded, core_facts, rng) for role in roles
+    }
     positions = {x: [get_term_role(f, x) for f in facts] for x, facts in chosen_facts.items()}
 
     # First give every role the kinds of facts that another role needs for its label.
@@ -113,9 +115,33 @@ def build_context(
         for x in chosen_facts:
             _add_spare_fact(x, chosen_facts, spare_facts, positions, position)
         total += len(chosen_facts)
-    return list(
+    all_facts = list(
         dict.fromkeys([*core_facts, *(f for facts in chosen_facts.values() for f in facts)])
     )
+    return all_facts if len(drop_homonyms(lookup, all_facts)) == len(all_facts) else None
+
+
+def drop_homonyms(
+    lookup: GraphLookup, facts: Sequence[Fact], stated: Sequence[Fact] = ()
+) -> list[Fact]:
+    """Leaves out facts that a reader would take for those of another predicate with the same name.
+
+    "The map has 1890 as its date" and "The map has 1892 as its date" contradict each other on a
+    card, though one states when it was drawn and the other when it was printed.
+
+    Args:
+        lookup: the knowledge base.
+        facts: of predicates with the same name, one is kept for each subject.
+        stated: facts on the same card, which are preferred to those.
+    """
+    groups = lookup.name_groups
+    if not groups:
+        return list(facts)
+    kept: dict[tuple[int, int], int] = {}
+    # Sorted, so that the cards of a triplet have facts of the same predicates.
+    for fact in [*stated, *sorted(facts, key=lambda fact: fact.p)]:
+        kept.setdefault((fact.s, groups.get(fact.p, fact.p)), fact.p)
+    return [fact for fact in facts if kept[fact.s, groups.get(fact.p, fact.p)] == fact.p]
 
 
 def is_spare_fact(lookup: GraphLookup, pool: Pool, role: Role, fact: Fact) -> bool:
@@ -202,7 +228,7 @@ def add_unrelated_facts(
         if fact is None or fact in chosen or not mentioned.isdisjoint((fact.s, fact.o)):
             continue
         if lookup.is_usable(fact) and lookup.is_readable(fact.s) and lookup.is_readable(fact.o):
-            chosen.append(fact)
+            chosen += drop_homonyms(lookup, [fact], chosen)
     return chosen
 
 
@@ -225,12 +251,17 @@ def has_balanced_starts(lookup: GraphLookup, facts: list[Fact], roles: list[Role
 
 
 def _list_spare_facts(
-    lookup: GraphLookup, pool: Pool, role: Role, excluded: set[int], rng: Random
+    lookup: GraphLookup,
+    pool: Pool,
+    role: Role,
+    excluded: set[int],
+    stated: Sequence[Fact],
+    rng: Random,
 ) -> list[tuple[TermRole, Fact]]:
     """Lists the facts about a role's term, with its position in each, in random order.
 
     Facts that mention an excluded term are left out, and those that are not spare (see
-    ``is_spare_fact``).
+    ``is_spare_fact``), or would be taken for another fact (see ``drop_homonyms``).
     """
     x = role.x
     if lookup.terms.is_literal(x):
@@ -242,6 +273,7 @@ def _list_spare_facts(
         if (fact.o if fact.s == x else fact.s) not in excluded
         and is_spare_fact(lookup, pool, role, fact)
     ]
+    suitable_facts = drop_homonyms(lookup, suitable_facts, stated)
     rng.shuffle(suitable_facts)
     # The sort is stable: facts with x as subject precede the others, since they are about x.
     suitable_facts.sort(key=lambda fact: fact.s != x)

@@ -20,7 +20,7 @@ from cards.card import Card
 from cards.facts import Fact
 from cards.generation.card_plan import CardPlan
 from cards.generation.card_writer import write_card, write_sentence
-from cards.generation.context import Role, is_spare_fact
+from cards.generation.context import Role, drop_homonyms, is_spare_fact
 from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
@@ -95,6 +95,7 @@ def make_withheld_card(
         and fact.o not in excluded
         and is_spare_fact(lookup, triplet.pool, asked, fact)
     ]
+    replacements = drop_homonyms(lookup, replacements, facts)
     rng.shuffle(replacements)
     facts += replacements[: len(triplet.facts) - len(facts)]
     verdict = _license_on_card(lookup, prover, triplet, role.x, facts)

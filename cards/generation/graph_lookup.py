@@ -125,6 +125,15 @@ class GraphLookup:
         return find_fact_predicates(self.kb.domain, self.graph_index)
 
     @cached_property
+    def name_groups(self) -> dict[int, int]:
+        """Predicate → the first one with the same name, for predicates that share their names."""
+        groups: dict[str, list[int]] = {}
+        for p in self.fact_predicates:
+            name = self.kb.verbaliser.get_label(self.terms.get_text(p)).casefold()
+            groups.setdefault(name, []).append(p)
+        return {p: group[0] for group in groups.values() if len(group) > 1 for p in group}
+
+    @cached_property
     def fact_graph(self) -> FactGraph:
         """The graph of entities linked by facts of ``fact_predicates``."""
         return FactGraph(self.graph_index, self.fact_predicates)

@@ -1,11 +1,13 @@
-"""Parses numbers in term text, and finds the properties whose values the shapes compare."""
+"""Compares literals as a reader does, and finds the properties whose values the shapes compare."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
+from kg.quantities import MOMENT, ZONED_MOMENT, Quantity, parse_quantity
 from kg.shapes import Shapes
 from kg.terms import RDF_LANG_STRING, XSD, LiteralParts, parse_literal
 from kg.words.readable_names import is_missing_value
@@ -16,10 +18,13 @@ MIN_MEASURE = 20
 """Whole numbers below it are counts or ranks, which are never nearly equal."""
 YEARS = range(1000, 2200)
 """Whole numbers that may be years, which are never nearly equal either."""
+MAX_ZONE = 14 * 3600
+"""Seconds by which a time may differ between two time zones, or one and none."""
 
-_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d.*|-?\d{4,}-\d\d")
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d.*|-?\d{4,}-(?:0\d|1[0-2])")
+_YEAR = re.compile(r"(?<![\d.,])\d{4}(?!\d)")
 _DATE_PARTS = re.compile(r"(-?\d{4,})(?:-(\d\d)(?:-(\d\d)(T.*)?)?)?(?:Z|[+-]\d\d:\d\d)?")
+_NUMBER_FIRST = re.compile(r"[\W_]*\d")
 _TRUTH_VALUES = {"1": "true", "0": "false"}
 
 
@@ -59,56 +64,110 @@ def find_compared_predicates(pred: str, shapes: Shapes) -> Iterator[tuple[str, b
 def read_alike(term: str, other: str) -> bool:
     """Returns whether a reader takes two literals for the same, whatever their datatypes.
 
+    Also if they are the same quantity in two notations, or differ in punctuation and spaces only.
+
     >>> read_alike('"1990"^^<http://www.w3.org/2001/XMLSchema#gYear>', '"1990"')
     True
+    >>> read_alike('"PT60M"', '"PT1H"'), read_alike('"(030)"', '"030"')
+    (True, True)
     """
     if not (term.startswith('"') and other.startswith('"')):
         return False
-    number = parse_number(term)
-    if number is not None and number == parse_number(other):
+    literals = [parse_literal(t) for t in (term, other)]
+    texts = [_normalise(literal.lexical) for literal in literals]
+    if any(literal.datatype == XSD + "boolean" for literal in literals):
+        texts = [_TRUTH_VALUES.get(text, text) for text in texts]
+    quantity, other_quantity = (parse_quantity(literal.lexical) for literal in literals)
+    if texts[0] == texts[1] or (quantity is not None and quantity == other_quantity):
         return True
-    texts = [_normalise(parse_literal(t)) for t in (term, other)]
-    return texts[0] == texts[1]
+    if quantity and other_quantity and quantity.unit == other_quantity.unit:
+        return False
+    bare_texts = ["".join(filter(str.isalnum, text)) for text in texts]
+    return bare_texts[0] == bare_texts[1] and any(map(str.isdigit, bare_texts[0]))
 
 
-def _normalise(literal: LiteralParts) -> str:
-    text = " ".join(literal.lexical.split()).casefold()
-    return _TRUTH_VALUES.get(text, text) if literal.datatype == XSD + "boolean" else text
+def _normalise(lexical: str) -> str:
+    text = " ".join(lexical.split())
+    date = _DATE_PARTS.fullmatch(text)
+    if date and date[3] and not date[4]:
+        text = "-".join(filter(None, date.groups()))  # Without a time zone.
+    return text.casefold()
 
 
 def are_nearly_equal(term: str, other: str) -> bool:
     """Returns whether one value may be said of what has the other, without being plainly false.
 
     Two recordings of a song have lengths of 246 and 249 seconds, and a file of 1982 to 1984 is one
-    of 1983, too. So measures that differ by a tenth or less are nearly equal, and so are texts with
-    years whose ranges overlap. Counts, dates and years are exact, but a year and a date within it
-    are nearly equal. Texts in two languages, and values with two units, may say the same, and
-    "unknown" says nothing.
+    of 1983, too. So measures that differ by a tenth or less are nearly equal, and so are ranges,
+    and texts with years, that overlap. Counts, dates and years are exact, but a year and a date
+    within it are nearly equal. Texts in two languages, and values with two units, may say the same,
+    and "unknown" says nothing. Nor is it decided what other texts that begin with numbers say of
+    each other: "10 × 15 cm" and "15 cm".
 
     >>> are_nearly_equal('"246"', '"249"'), are_nearly_equal('"1982-1984"', '"1983 (copy)"')
     (True, True)
+    >>> are_nearly_equal('"500 g"', '".5 kg"'), are_nearly_equal('"B-1234"', '"B-1235"')
+    (True, False)
     """
     if read_alike(term, other):
         return True
     literals = [parse_literal(t) for t in (term, other) if t.startswith('"')]
-    if any(is_missing_value(literal.lexical) for literal in literals):
+    texts = [literal.lexical.strip() for literal in literals]
+    if any(map(is_missing_value, texts)):
         return True
-    if len(literals) == 2 and (_differ_in_language_or_unit(*literals) or _share_date(*literals)):
+    if len(literals) < 2:
+        return False
+    if _differ_in_language_or_unit(*literals) or _share_date(*texts):
         return True
-    number, other_number = parse_number(term), parse_number(other)
-    if number is not None and other_number is not None:
-        largest = max(abs(number), abs(other_number))
-        is_exact = number.is_integer() and other_number.is_integer()
-        if is_exact and (largest < MIN_MEASURE or {number, other_number}.issubset(YEARS)):
-            return False
-        return abs(number - other_number) <= MAX_NEAR_DIFFERENCE * largest
-    texts = [literal.lexical for literal in literals]
-    if len(texts) < 2 or any(map(_DATE.fullmatch, texts)):
+    quantities = [parse_quantity(text) for text in texts]
+    first, second = quantities
+    if first and second and {first.unit, second.unit} == {MOMENT, ZONED_MOMENT}:
+        return abs(first.low - second.low) <= MAX_ZONE
+    if all(map(_DATE.fullmatch, texts)):
         return False
-    years, other_years = (sorted(map(int, _YEAR.findall(text))) for text in texts)
-    if not years or not other_years:
+    if first and second and first.unit == second.unit:
+        return _nearly_overlap(first, second)
+    years, other_years = map(_find_years, texts, quantities)
+    if years and other_years:
+        return years[0] <= other_years[-1] and other_years[0] <= years[-1]
+    return bool(first and second) or _are_undecided(*texts)
+
+
+def are_whole_numbers(term: str, other: str) -> bool:
+    """Returns whether two literals are whole numbers, without units."""
+    numbers = [parse_number(t) for t in (term, other)]
+    return all(number is not None and number.is_integer() for number in numbers)
+
+
+def _nearly_overlap(first: Quantity, second: Quantity) -> bool:
+    gap = max(first.low - second.high, second.low - first.high)
+    if gap <= 0 or first.is_exact:
+        return gap <= 0
+    bounds = {b for b in (*first[1:], *second[1:]) if math.isfinite(b)}
+    largest = max(map(abs, bounds))
+    is_year = not first.unit and bounds.issubset(YEARS)
+    if all(map(float.is_integer, bounds)) and (largest < MIN_MEASURE or is_year):
         return False
-    return years[0] <= other_years[-1] and other_years[0] <= years[-1]
+    return gap <= MAX_NEAR_DIFFERENCE * largest
+
+
+def _find_years(text: str, quantity: Quantity | None) -> Sequence[int]:
+    """Finds the years in a text, sorted; none in measures: 1760 yd are no year."""
+    is_measure = quantity is not None and quantity.has_measuring_unit
+    return [] if is_measure else sorted(map(int, _YEAR.findall(text)))
+
+
+def _are_undecided(text: str, other: str) -> bool:
+    """Returns whether two texts with numbers may say the same in two notations.
+
+    So may those that begin with numbers, unless they have digits at the same places and no words.
+    """
+    begins = [_NUMBER_FIRST.match(t) is not None for t in (text, other)]
+    if all(begins):
+        form, other_form = (re.sub(r"\d", "0", t) for t in (text, other))
+        return form != other_form or any(map(str.isalpha, form))
+    numbers, other_numbers = ([n.lstrip("0") for n in re.findall(r"\d+", t)] for t in (text, other))
+    return any(begins) and numbers == other_numbers
 
 
 def _differ_in_language_or_unit(literal: LiteralParts, other: LiteralParts) -> bool:
@@ -122,11 +181,21 @@ def _differ_in_language_or_unit(literal: LiteralParts, other: LiteralParts) -> b
     )
 
 
-def _share_date(literal: LiteralParts, other: LiteralParts) -> bool:
-    """Returns whether one literal is a date, and the other is less exact and says nothing else."""
-    found = [_DATE_PARTS.fullmatch(part.lexical.strip()) for part in (literal, other)]
-    if found[0] is None or found[1] is None:
-        return False
-    parts = [[part for part in match.groups() if part is not None] for match in found if match]
-    n_shared = min(map(len, parts))
-    return len(parts[0]) != len(parts[1]) and parts[0][:n_shared] == parts[1][:n_shared]
+def _share_date(text: str, other: str) -> bool:
+    """Returns whether one text is a date, and the other is less exact and says nothing else."""
+    return any(
+        len(parts) != len(other_parts)
+        and all(a == b for a, b in zip(parts, other_parts, strict=False))
+        for parts in _list_date_parts(text)
+        for other_parts in _list_date_parts(other)
+    )
+
+
+def _list_date_parts(text: str) -> list[list[str]]:
+    """Lists the parts of a date: year, month, day and time; with a time zone, also those in UTC."""
+    texts = [text]
+    quantity = parse_quantity(text)
+    if quantity and quantity.unit == ZONED_MOMENT:
+        texts.append(datetime.fromtimestamp(quantity.low, UTC).isoformat())
+    matches = filter(None, map(_DATE_PARTS.fullmatch, texts))
+    return [[part for part in match.groups() if part is not None] for match in matches]

@@ -66,6 +66,8 @@ class Recipes(EntitySampler):
             return None
         if self.reads_like_true(c.x, anchor) or self.reads_like_true(u, anchor):
             return None
+        if self.is_nearly_true(c.x, anchor):
+            return None
         return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
 
     def reads_like_true(self, x: int, anchor: int) -> bool:
@@ -86,7 +88,9 @@ class Recipes(EntitySampler):
     def _is_true_of_synonym(self, x: int, anchor: int) -> bool:
         """Returns whether a claim is true of another predicate with the same name."""
         s, _, value = self.pool.make_triple(x, anchor)
-        find_objects, get_text = self.lookup.graph_index.find_objects, self.lookup.terms.get_text
+        # Before facts were set aside.
+        find_objects = self.full_lookup.graph_index.find_objects
+        get_text = self.lookup.terms.get_text
         return any(
             value == own or read_alike(get_text(own), get_text(value))
             for q in self._synonyms
@@ -96,12 +100,16 @@ class Recipes(EntitySampler):
     @cached_property
     def _synonyms(self) -> set[int]:
         """The predicates that a reader cannot tell from the one asked about."""
-        return find_synonyms(self.lookup, self.pool.p)
+        return find_synonyms(self.full_lookup, self.pool.p)
 
     def is_nearly_true(self, x: int, anchor: int) -> bool:
-        """Returns whether the only anchor of ``x`` is nearly equal to another one."""
+        """Returns whether a claim is nearly true: of this predicate or one with the same name."""
+        s, p, value = self.pool.make_triple(x, anchor)
+        own_values = set(self.lookup.closure_index.find_objects(s, p))
+        for q in (p, *self._synonyms):
+            own_values.update(self.full_lookup.graph_index.find_objects(s, q))
         get_text = self.lookup.terms.get_text
-        return are_nearly_equal(get_text(self.pool.get_anchors(x)[0]), get_text(anchor))
+        return any(are_nearly_equal(get_text(own), get_text(value)) for own in own_values)
 
     def propose_functional(self) -> Proposal | None:
         """Proposes a C card about an entity that can have one anchor only and has another one."""
@@ -110,7 +118,7 @@ class Recipes(EntitySampler):
             return None
         u, e, anchor = sample
         x = self.sample_other_anchor_holder(u, anchor)
-        if x is None or x == e or self.is_nearly_true(x, anchor):
+        if x is None or x == e:
             return None
         facts = self.find_proof_facts(x, self.pool.get_anchors(x)[0])
         return self._build_proposal(anchor, e, Role("C", x, facts) if facts else None, u)

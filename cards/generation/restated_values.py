@@ -89,11 +89,8 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
 
 def find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
     """Finds the predicates that are called as ``p`` is: a reader cannot tell them apart."""
-    get_label, get_text = lookup.kb.verbaliser.get_label, lookup.terms.get_text
-    label = get_label(get_text(p)).casefold()
-    return {
-        q for q in lookup.fact_predicates if q != p and get_label(get_text(q)).casefold() == label
-    }
+    groups = lookup.name_groups
+    return {q for q, group in groups.items() if q != p and group == groups.get(p)}
 
 
 def restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:

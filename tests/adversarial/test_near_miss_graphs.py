@@ -18,6 +18,7 @@ from rdflib.namespace import RDF
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.card import Card
 from cards.generation.card_plan import CardPlan
+from cards.generation.literals import are_nearly_equal
 from cards.generator import make_cards
 from kg.base.errors import EpocheError
 from kg.claims import Claim
@@ -285,7 +286,7 @@ def test_numeric_near_misses_do_not_ask_for_the_true_number_as_written_elsewhere
     tmp_path: Path,
 ) -> None:
     """20.5 and 20.50 are one length, so UNKNOWN would be wrong of either."""
-    values = [f"{20 + i // 3}.5{'0' * (i % 2)}" for i in range(60)]
+    values = [f"{20 + i // 3 * 10}.5{'0' * (i % 2)}" for i in range(60)]
     graph = "".join(f":e{i} :length {value} ; :width {i} .\n" for i, value in enumerate(values))
     graph += "".join(f":e{i} :width {i} .\n" for i in range(60, 90))
     shapes = ":S sh:targetSubjectsOf :length ; sh:property [ sh:path :length ; sh:maxCount 1 ] ."
@@ -343,3 +344,31 @@ def test_public_graphs_give_near_misses(
     check_near_misses(result.cards)
     for card in result.cards:
         assert kb.oracle.license(card.claim).label == card.label
+
+
+def test_near_misses_are_not_nearly_true(tmp_path: Path) -> None:
+    """Numbers next to the true one are wrong; measures close to it and vaguer dates are not."""
+    dates = ('"2019"', '"2019-05"', '"2019-05-03"', '"2021-07"', '"2024"')
+    lines = [
+        f':x{name} a :Pump ; rdfs:label "Pump {name}" ; :floor {30 + n % 7} ;'
+        f" :heat {(21.4, 21.9, 22.3, 35.5)[n % 4]} ; :installed {dates[n // 3 % 5]} ;"
+        f" :site :s{n % 6} ."
+        for n, name in enumerate(f"{a}{b}" for a in "ABCDEFGH" for b in "klmnopqr")
+    ]
+    limits = " ; ".join(
+        f"sh:property [ sh:path :{name} ; sh:maxCount 1 ]"
+        for name in ("floor", "heat", "installed")
+    )
+    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
+    graph.write_text(PREFIXES + "\n".join(lines), "utf-8")
+    shapes.write_text(f"{PREFIXES}:S a sh:NodeShape ; sh:targetClass :Pump ; {limits} .", "utf-8")
+    kb = KnowledgeBase.open(graph=[graph], shapes=[shapes])
+    own = {(fact.subj, fact.pred): fact.obj for fact in kb.graph.iter_claims()}
+    # Unknown claims are about what was set aside.
+    part = make_cards(kb, CardPlan(per_label=30)).kb
+    cards = make_near_misses(part, NearMissPlan(num=90)).cards
+    false = [card for card in cards if card.label == "C"]
+    close = [c for c in false if are_nearly_equal(own[c.claim.subj, c.claim.pred], c.claim.obj)]
+    assert len(false) > len(close) > 0
+    assert {card.kind for card in close} == {"near-miss/numeric"}
+    assert {card.claim.pred for card in close} == {"https://example.org/floor"}

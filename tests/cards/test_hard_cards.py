@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,12 @@ from cards.card import Card
 from cards.generation.card_maker import find_sides
 from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
-from cards.generation.literals import MAX_NEAR_DIFFERENCE, are_nearly_equal
+from cards.generation.literals import MAX_NEAR_DIFFERENCE, are_nearly_equal, read_alike
 from cards.generation.pools import Pool
 from cards.generation.restated_values import find_settling_predicates, find_telling_predicates
 from cards.generator import CardSet, make_cards
 from kg.knowledge import KnowledgeBase
-from kg.terms import XSD
+from kg.terms import XSD, write_literal
 
 WM = "https://epoche.example/rivers#"
 
@@ -131,6 +132,8 @@ def write_number(value: float) -> str:
         ('"12"', f'"12"^^<{XSD}integer>', True),
         (f'"true"^^<{XSD}boolean>', f'"1"^^<{XSD}boolean>', True),
         (f'"true"^^<{XSD}boolean>', f'"0"^^<{XSD}boolean>', False),
+        (f'"true"^^<{XSD}boolean>', f'"1"^^<{XSD}integer>', True),
+        (f'"true"^^<{XSD}boolean>', f'"0"^^<{XSD}integer>', False),
         # A date within a year, and the moment within a day.
         (f'"1990"^^<{XSD}gYear>', f'"1990-05-03"^^<{XSD}date>', True),
         (f'"1990-05"^^<{XSD}gYearMonth>', f'"1990-05-03"^^<{XSD}date>', True),
@@ -142,6 +145,43 @@ def write_number(value: float) -> str:
         ('"closed"@en', '"open"@en-gb', False),
         ('"180"^^<http://e/centimetre>', '"1.8"^^<http://e/metre>', True),
         ('"180"^^<http://e/metre>', '"18"^^<http://e/metre>', False),
+        # One quantity in two notations.
+        ('"PT1H"', f'"P0DT1H"^^<{XSD}duration>', True),
+        ('"P1Y"', '"P12M"', True),
+        ('"PT1H"', '"PT2H"', False),
+        ('"500g"', '"500 g"', True),
+        ('"12.0cm"', '"12 cm"', True),
+        ('"12 cm"', '"15 cm"', False),
+        ('"(030)"', '"030"', True),
+        ('"030"', '"089"', False),
+        ('"1,5 kg"', '"1.5 kg"', True),
+        ('"1.5 kg"', '"15 kg"', False),
+        ('"1,234"', '"1234"', True),
+        ('"18:00"', f'"18:00:00"^^<{XSD}time>', True),
+        ('"18:00"', '"19:30"', False),
+        ('"10–20"', '"10-20"', True),
+        ('"15000-25000"', '"> 20000"', True),
+        ('"10-20"', '"30-40"', False),
+        ('"1982-84"', '"1983"', True),
+        ('"2019-05-02T23:30:00-02:00"', '"2019-05-03T01:30:00Z"', True),
+        ('"2019-05-02T23:30:00-02:00"', '"2019-05-03"', True),
+        ('"2019-05-02T10:00:00"', '"2019-05-02T12:00:00Z"', True),
+        ('"2019-05-02T10:00:00"', '"2019-05-04T12:00:00Z"', False),
+        ('"2019-05-01T00:00:00Z"', '"2019-05-02T00:00:00Z"', False),
+        (f'"1897-03-05Z"^^<{XSD}date>', f'"1897-03-05"^^<{XSD}date>', True),
+        ('"1 May 2019"', '"2019-05-01"', True),
+        ('"5 March 1897"', '"6 April 1912"', False),
+        # What begins with a number and goes on in another way is not decided.
+        ('"500g"', '"0.5 kg"', True),
+        ('"1760 yd"', '"1609 m"', True),
+        ('"10 × 15 cm"', '"15 cm"', True),
+        ('"4 servings"', '"Serves 4"', True),
+        ('"€500"', '"500 EUR"', True),
+        ('"500 g"', '"heavy"', False),
+        # Codes differ if a digit does.
+        ('"B-1234"', '"B-1235"', False),
+        ('"B-1234"', '"B1234"', True),
+        ('"12-34-56"', '"12-34-57"', False),
         # A placeholder is no value.
         ('"unknown"', '"1871"', True),
         ('"N/A"', '"red"', True),
@@ -178,12 +218,105 @@ def test_claims_that_a_predicate_of_the_same_name_states_are_not_false(tmp_path:
             assert (card.claim.subj, card.claim.obj) not in stated
 
 
+@given(st.integers(0, 400), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
+def test_equal_durations_read_alike(days: int, hours: int, minutes: int, seconds: int) -> None:
+    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    parts = f'"P{days}DT{hours}H{minutes}M{seconds}S"'
+    assert read_alike(parts, f'"PT{total}S"^^<{XSD}duration>')
+    assert not read_alike(parts, f'"PT{total + 1}S"')
+
+
+@given(
+    st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)),
+    st.integers(-14 * 60, 14 * 60),
+)
+def test_equal_moments_in_two_time_zones_read_alike(moment: datetime, minutes: int) -> None:
+    here = moment.replace(tzinfo=UTC)
+    there = here.astimezone(timezone(timedelta(minutes=minutes)))
+    assert read_alike(f'"{here.isoformat()}"', f'"{there.isoformat()}"')
+    later = there + timedelta(seconds=1)
+    assert not are_nearly_equal(f'"{here.isoformat()}"', f'"{later.isoformat()}"')
+
+
+@given(st.integers(0, 10**7), st.sampled_from(["g", "km/h", "m³", "%", "square miles"]))
+def test_spaces_and_separators_do_not_change_a_measure(number: int, unit: str) -> None:
+    assert read_alike(f'"{number}{unit}"', f'"{number:,} {unit}"')
+    assert not are_nearly_equal(f'"{number} {unit}"', f'"{2 * number + 1} {unit}"')
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_near_equality_is_symmetric(text: str, other: str) -> None:
+    first, second = write_literal(text), write_literal(other)
+    assert read_alike(first, second) == read_alike(second, first)
+    assert are_nearly_equal(first, second) == are_nearly_equal(second, first)
+    assert are_nearly_equal(first, first)
+
+
 @given(st.floats(20, 1e6), st.floats(20, 1e6))
 def test_nearly_equal_measures_differ_by_a_tenth_at_most(a: float, b: float) -> None:
     if are_nearly_equal(write_number(a), write_number(b)):
         assert abs(a - b) <= MAX_NEAR_DIFFERENCE * max(a, b)
     elif not (a.is_integer() and b.is_integer()):
         assert abs(a - b) > MAX_NEAR_DIFFERENCE * max(a, b)
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> KnowledgeBase:
+    """Machines with measures, dates of several precisions, and two predicates of one name."""
+    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
+    dates = ('"2019"', '"2019-05"', '"2019-05-03"', '"2021-07"', '"2024"')
+    lengths = ('"12 cm"', '"12cm"', '".12 m"', '"15 cm"', '"90 cm"')
+    graph.write_text(
+        "@prefix e: <http://e/> . @prefix d: <http://d/> .\n"
+        + "\n".join(
+            f"e:Pump{name} a e:Pump ; e:heat {(21.9, 22.3, 35.5, 50.5, 80.5)[n % 5]} ;"
+            f" e:warmth {(21.4, 21.9, 22.3)[n % 3]} ; e:installed {dates[n // 3 % 5]} ;"
+            f" e:size {lengths[n // 2 % 5]} ;"
+            f" e:date {dates[n % 5]} ; d:date {dates[n // 7 % 5]} ; e:site e:Site{n % 9} ."
+            for n, name in enumerate(f"{a}{b}" for a in "abcdefghkl" for b in "mnopqrst")
+        )
+    )
+    limits = " ; ".join(
+        f"sh:property [ sh:path e:{name} ; sh:maxCount 1 ]"
+        for name in ("heat", "warmth", "installed", "size", "date", "site")
+    )
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix e: <http://e/> .\n"
+        f"e:S a sh:NodeShape ; sh:targetClass e:Pump ; {limits} ."
+    )
+    return KnowledgeBase.open(graph=[graph], shapes=[shapes])
+
+
+@pytest.mark.parametrize("name", ["heat", "installed", "size", "date"])
+def test_no_recipe_calls_a_nearly_true_value_false(machines: KnowledgeBase, name: str) -> None:
+    plan = CardPlan(per_label=15, predicates=(f"http://e/{name}",))
+    false = [card for card in make_cards(machines, plan).cards if card.label == "C"]
+    assert len(false) >= 5
+    own: dict[str, list[str]] = {}
+    for fact in machines.graph.iter_claims():
+        if fact.pred.endswith(f"/{name}"):
+            own.setdefault(fact.subj, []).append(fact.obj)
+    for card in false:
+        values = own[card.claim.subj]
+        assert not any(are_nearly_equal(value, card.claim.obj) for value in values), card
+
+
+def test_random_claims_are_not_called_false_where_all_values_are_close(
+    machines: KnowledgeBase,
+) -> None:
+    """They are tried where no other recipe succeeds, and the limit refutes them."""
+    plan = CardPlan(per_label=15, predicates=("http://e/warmth",))
+    assert not [card for card in make_cards(machines, plan).cards if card.label == "C"]
+
+
+def test_cards_state_one_of_two_predicates_with_the_same_name(machines: KnowledgeBase) -> None:
+    plan = CardPlan(per_label=20, num_facts=20, predicates=("http://e/site", "http://e/heat"))
+    cards = make_cards(machines, plan).cards
+    stated = {pred for card in cards for _, pred, _ in list_facts(card)}
+    assert {"http://e/date", "http://d/date"} & stated
+    for card in cards:
+        dated = [(s, p) for s, p, _ in list_facts(card) if p.endswith("/date")]
+        assert len({s for s, _ in dated}) == len(set(dated)), card.facts
 
 
 def test_false_measures_differ_from_the_true_ones(rivers: KnowledgeBase) -> None:

@@ -266,6 +266,27 @@ def test_units_years_and_languages_are_rendered() -> None:
     assert verbaliser.render_term('"torn literal') == '"torn literal'
 
 
+@pytest.mark.parametrize(
+    ("lexical", "datatype", "expected"),
+    [
+        ("PT1H30M", "duration", "1 hour 30 minutes"),
+        ("PT90M", "dayTimeDuration", "90 minutes"),
+        ("P01Y2M", "yearMonthDuration", "1 year 2 months"),
+        ("PT0.5S", "duration", "0.5 seconds"),
+        ("PT0S", "duration", "0 seconds"),
+        ("-P1D", "duration", "-P1D"),
+        ("P", "duration", "P"),
+        ("1897-03-05Z", "date", "5 March 1897"),
+        ("1897-03-05+02:00", "date", "5 March 1897"),
+        ("1897-03Z", "gYearMonth", "March 1897"),
+    ],
+)
+def test_durations_and_dates_with_zones_are_formatted(
+    lexical: str, datatype: str, expected: str
+) -> None:
+    assert format_literal(lexical, XSD + datatype) == expected
+
+
 def test_long_numbers_are_formatted_and_only_numbers_parsed() -> None:
     assert format_number("9" * 1_000_000).startswith("9")
     assert parse_number(write_literal("12.5", XSD + "decimal")) == 12.5
