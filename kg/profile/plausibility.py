@@ -122,16 +122,36 @@ _MUTUAL = _compile_words(
     "sister* colleague* opponent* competitor* trade* cooperat* co-* own* admire* trust* refer* "
     "equivalent opposite different overlap* continuous regulat* shares"
 )
+# Whatever word comes before, these end the names of relations that two things may have to each
+# other: "located near", "level with", "within walking distance of".
+_BESIDE = re.compile(
+    r"\b(?:near\w*|next to|close\w* to|closest|besides?|alongside|across|opposite|facing|with|"
+    r"between|among|amongst|around|along|apart|next of kin|parallel to|feeds? on|co[ -]?locat\w*|"
+    r"(?:locat|situat)\w* (?:\w+ )*(?:to|from|by|off)|"
+    r"(?:distance|range|reach|sight|vicinity|proximity|walk|drive|ride|miles?|minutes?|km) "
+    r"(?:of|to|from))\b"
+)
 # "Follows" is mutual between people, and one-way in a sequence.
-_SEQUENCE = _compile_words("sequence next previous preced* predecess* succe* before after")
+_SEQUENCE = re.compile(r"\bsequence\b")
+# One-way between documents and their like, but the last stop of a circle line comes before the
+# first one, and Cleveland was both Harrison's predecessor and his successor.
+_ORDER = re.compile(
+    r"\b(?:next|previous|preced\w*|predecess\w*|succe\w*|before|(?<!named )after|replac\w*)\b"
+)
+_ORDERED = _compile_heads(
+    "version* revision* edition* release* draft* document* chapter* section* page* paragraph* "
+    "verse* stanza* episode* season* volume* issue* step* task* book* article* report* work* file* "
+    "dataset* law* act* regulation* standard* specification* activit* process* "
+    "period* year* month* era* epoch* age"
+)
 _ONE_WAY = _compile_words(
     "parent* child* ancestor* descend* descent mother father son daughter born offspring heir* "
     "broader narrower sub* super* kind* type* instance* hypernym* hyponym* within inside "
     "locat* situated level* above below beneath higher lower senior junior "
     "reports_to boss report_to head chief root leaf deriv* inherit* extends "
-    "replac* supersed* obsolet* version_of revision_of translation_of copy_of cover_of adaptation* "
-    "feed* fed flows drain* tributar* mouth outflow* inflow* discharges upstream downstream "
-    "capital district region province county municipalit* branch* prefix* base* "
+    "named_after supersed* obsolet* version_of revision_of translation_of copy_of cover_of "
+    "adaptation* feed* fed flows drain* tributar* mouth outflow* inflow* discharges upstream "
+    "downstream capital district region province county municipalit* branch* prefix* base* "
     "mainsnak in_country in_city in_region in_state"
 )
 _TEXT = _compile_words(
@@ -272,18 +292,34 @@ def _find_head(label: str) -> str:
     return _get_last_word(_split_label(label)[0])
 
 
-def may_be_mutual(label: str) -> bool:
+def may_be_mutual(label: str, *, of_documents: bool = False) -> bool:
     """Returns whether two things may stand in this relation to each other.
 
     Only names that say a direction tell that they cannot: links that a graph states once, in the
     order of its ids, lead back nowhere, whatever they mean.
+
+    Args:
+        label: name of the predicate.
+        of_documents: whether its subjects come one after another for good, see ``is_document``.
     """
     label = label.casefold()
     if _SEQUENCE.search(label):
         return False
+    if _BESIDE.search(label):
+        return True
+    if _ORDER.search(label):
+        return not of_documents
     is_follower = re.search(r"\bfollow(s|ed|ing)?\b", label) is not None
     has_direction = _ONE_WAY.search(label) or is_part(label)
     return _MUTUAL.search(label) is not None or is_follower or not has_direction
+
+
+def is_document(noun: str) -> bool:
+    """Returns whether the members of a class are records, documents, versions or periods.
+
+    Each has its place in an order, and none comes before what comes before it.
+    """
+    return is_event(noun) or _ORDERED.search(_split_label(noun)[0]) is not None
 
 
 def is_record(noun: str) -> bool:

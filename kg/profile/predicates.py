@@ -12,6 +12,7 @@ from kg.graph import Graph
 from kg.profile.names import Names, is_usable_iri
 from kg.profile.plausibility import (
     ValueKind,
+    is_document,
     is_event,
     is_exclusive_record,
     is_record,
@@ -68,6 +69,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its subjects are records with one value of it, as payments have one payee."""
     describes_events: bool
     """Whether its subjects are records, such as observations, or events, such as floods."""
+    describes_documents: bool
+    """Whether its subjects are records, documents, versions or periods, which have an order."""
     chained_subjects: int
     """Subjects with a value that is a subject of the predicate, too."""
     is_asymmetric: bool
@@ -205,6 +208,7 @@ class GraphProfiler:
             single_value=find_single_value(index, p),
             describes_records=self._are_records(subjects, names),
             describes_events=self._are_mostly(subjects, is_event),
+            describes_documents=self._are_mostly(subjects, is_document),
             chained_subjects=sum(map(bool, links.values())),
             is_asymmetric=is_asymmetric(links),
             is_acyclic=_is_acyclic(links),

@@ -181,7 +181,10 @@ def _judge_chain(
     what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
     start = "chain" if profile.is_acyclic else "link"
     support = f"no {start} of {profile.facts:,} links {what} ({m:,} subjects start longer chains)"
-    is_mutual = any(map(may_be_mutual, (profile.label, profile.local_name)))
+    is_mutual = any(
+        may_be_mutual(name, of_documents=profile.describes_documents)
+        for name in (profile.label, profile.local_name)
+    )
     if is_confirmed:
         return Judgement("one way", "confirmed", support)
     if profile.is_acyclic and not is_mutual:

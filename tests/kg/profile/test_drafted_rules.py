@@ -477,6 +477,48 @@ def test_names_say_whether_a_relation_can_be_mutual() -> None:
     assert not any(map(may_be_mutual, ("is part of", "flows into", "child of", "is fed by")))
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        "next to", "located near", "co located with", "situated beside", "located across from",
+        "level with", "next of kin", "within walking distance of", "within ten minutes of",
+        "based near", "close to", "located 5 km from", "colocated with", "located alongside",
+        "feeds on", "in range of", "nearest village", "situated opposite", "located between",
+    ],
+)  # fmt: skip
+def test_what_stands_beside_a_thing_has_it_beside_itself(label: str) -> None:
+    assert may_be_mutual(label)
+    assert may_be_mutual(label, of_documents=True)
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["located in", "within", "situated on", "feeds into", "level below", "named after", "inside"],
+)
+def test_a_place_inside_another_goes_one_way(label: str) -> None:
+    assert not may_be_mutual(label)
+
+
+@pytest.mark.parametrize(
+    "label", ["next", "previous", "successor", "predecessor", "succeeded by", "is replaced by"]
+)
+@pytest.mark.parametrize(
+    ("cls", "is_one_way"),
+    [
+        ("DocumentVersion", True), ("Chapter", True), ("Inspection", True),
+        ("President", False), ("Stop", False), ("Office", False),
+    ],
+)  # fmt: skip
+def test_only_documents_come_one_after_another_for_good(
+    tmp_path: Path, label: str, cls: str, is_one_way: bool
+) -> None:
+    """A line may be a circle, and an office may return to one who held it."""
+    name = "".join(map(str.capitalize, label.split()))
+    text = "\n".join(f":e{n + 1} a :{cls} ; :{name} :e{n} ." for n in range(40))
+    rules = {rule for rule in list_rules(draft_text(tmp_path, text)) if "cycle" in rule}
+    assert rules == ({f"mined:no-cycle#{name}"} if is_one_way else set())
+
+
 @pytest.mark.parametrize("label", ["year won", "date inspected", "year restored"])
 def test_what_can_happen_again_has_several_dates(label: str) -> None:
     assert judge_single_value(label, "measures") is False
