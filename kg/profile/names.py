@@ -13,7 +13,7 @@ from kg.fact_predicates import find_notes
 from kg.graph import Graph
 from kg.profile.known_labels import find_known_label
 from kg.profile.namesakes import find_qualifiers
-from kg.profile.plausibility import names_participant
+from kg.profile.record_nouns import names_participant
 from kg.terms import RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary

@@ -10,14 +10,14 @@ import msgspec
 
 from kg.graph import Graph
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import (
-    ValueKind,
+from kg.profile.plausibility import ValueKind, is_text
+from kg.profile.record_nouns import (
     is_document,
     is_event,
     is_exclusive_record,
     is_record,
-    is_text,
     names_participant,
+    names_record_part,
 )
 from kg.single_values import SingleValue, find_single_value
 from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
@@ -249,6 +249,9 @@ class GraphProfiler:
 
     def _are_records(self, subjects: Iterable[int], names: Iterable[str]) -> bool:
         """Returns whether nearly all subjects are records with one value of a predicate."""
+        names = tuple(names)
+        if not any(map(names_record_part, names)):
+            return False
         is_role = any(map(names_participant, names))
         return self._are_mostly(subjects, is_exclusive_record if is_role else is_record)
 

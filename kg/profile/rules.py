@@ -161,7 +161,8 @@ def judge_predicate(
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country
     if is_single is None:
-        is_single = profile.value_kind == "measures" and not any(map(is_repeatable, names))
+        recurs = not profile.describes_events and any(map(is_repeatable, names))
+        is_single = profile.value_kind == "measures" and not recurs
     if is_single:
         return Judgement("one value", "mined", support)
     reason = "a subject may have several values in the world; confirm.toml can say it has one"
