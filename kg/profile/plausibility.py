@@ -79,7 +79,8 @@ _DENOTING = frozenset({"identifies", "is identifier of"})
 _CHANGING = re.compile(
     r"(?:.*\b)?(?:(?:post|postal|zip|area|dial\w*|call\w*|phone|telephone|trunk|std) code|"
     r"postcode|zip|time ?zone|(?<!price )(?<!amount )(?<!cost )currency|"
-    r"(?:jersey|shirt|squad|uniform|kit) (?:number|no)|^(?:has )?(?:broadcast\w* |radio |transmi\w+ )?frequency)"
+    r"(?:jersey|shirt|squad|uniform|kit) (?:number|no)|"
+    r"^(?:has )?(?:broadcast\w* |radio |transmi\w+ )?frequency)"
 )
 # "Number of children" is one number, but "date of publications" may be several dates.
 _COUNTS = compile_heads(
