@@ -17,6 +17,7 @@ from kg.profile.record_nouns import names_participant
 from kg.terms import OWL, RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
+from kg.words.coded_names import CodePrefixes
 from kg.words.label_grammar import split_name
 from kg.words.labels import LABEL_PREDICATES, Labels
 from kg.words.readable_names import is_code, is_opaque, is_readable_value
@@ -194,6 +195,7 @@ class Names:
     def __init__(self, graph: Graph, labels: Labels, left_out: Collection[str] = ()) -> None:
         self._index = graph.index
         self._labels = labels
+        self._codes = CodePrefixes(graph.index)
         self.notes = find_notes(graph.index)
         self._left_out = {*left_out, *map(graph.index.terms.get_text, self.notes.nodes)}
         self._nameable: dict[int, bool] = {}
@@ -238,13 +240,13 @@ class Names:
         another term with the same code (of ``wd:P31`` for ``wdt:P31``).
         """
         if self._labels.has_label(iri):
-            name = " ".join(self._choose_label(iri).split())
+            name = self._codes.drop(iri, " ".join(self._choose_label(iri).split()))
             # A longer one is a definition or somebody's notice.
             if not is_code(name) and len(name.split()) <= MAX_LABEL_WORDS:
                 return clean_text(split_name(name))
         if known_label := find_known_label(iri):
             return clean_text(known_label)
-        tail = iri_tail(iri)
+        tail = self._codes.drop(iri, iri_tail(iri))
         if " " not in tail:
             tail = tail.rsplit(".", 1)[-1]  # "department" of "Employee.department"
         name = split_name(tail)
@@ -254,7 +256,11 @@ class Names:
 
     def find_class_noun(self, iri: str) -> str:
         """Returns what the members of a class are called; may be a code."""
-        return split_name(self._labels.get_label(iri))
+        return split_name(self._codes.drop(iri, self._labels.get_label(iri)))
+
+    def find_local_name(self, iri: str) -> str:
+        """Returns the words of the last part of an IRI."""
+        return split_name(self._codes.drop(iri, iri_tail(iri)))
 
     def _choose_label(self, iri: str) -> str:
         """Returns a label that does not depend on the order of the graph."""

@@ -20,10 +20,9 @@ from kg.profile.record_nouns import (
     names_record_part,
 )
 from kg.single_values import SingleValue, find_single_value
-from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
+from kg.terms import RDF_TYPE, XSD, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
-from kg.words.label_grammar import split_name
 
 MIN_RECORD_SHARE = 0.9
 """Minimum share of a predicate's subjects that must be records for it to describe records."""
@@ -193,7 +192,7 @@ class GraphProfiler:
         datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
         label = self._names.find_predicate_label(iri) if is_usable_iri(iri) else ""
-        names = (label, split_name(iri_tail(iri)))
+        names = (label, self._names.find_local_name(iri))
         return PredicateProfile(
             iri=iri,
             label=label,
