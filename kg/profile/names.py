@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Collection
 from typing import NamedTuple
 
-from kg.base.plain_text import clean_text
+from kg.base.plain_text import clean_text, list_words
 from kg.domain import CodedNaming
 from kg.fact_predicates import find_notes
 from kg.graph import Graph
 from kg.profile.known_labels import find_known_label
 from kg.profile.namesakes import find_qualifiers
-from kg.profile.plausibility import names_participant
-from kg.terms import RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
+from kg.profile.record_nouns import names_participant
+from kg.terms import OWL, RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
+from kg.words.coded_names import CodePrefixes
 from kg.words.label_grammar import split_name
 from kg.words.labels import LABEL_PREDICATES, Labels
 from kg.words.readable_names import is_code, is_opaque, is_readable_value
@@ -44,10 +45,22 @@ _OTHERS = re.compile(
     r"(?:father|mother|parent|spouse|husband|wife|partner|child|son|daughter|brother|sister|friend|"
     r"country|city|town|village|region|state|province|county|district|street|place|location|"
     r"company|firm|organi[sz]ation|institution|school|university|publisher|type|category|class|"
-    r"genre|group|team|club|series|collection|album|journal)"
+    r"genre|group|team|club|series|collection|album|journal|job|position|role|profession|captain)"
 )
 """What may come before "name" in a predicate for the name of another thing than its subject, beside
 words for people such as "author"."""
+_OWN = frozenset(
+    list_words(
+        "has is the its full legal scientific common short long preferred pref official display "
+        "displayed alternative alternate alt given family first last sur middle maiden birth nick "
+        "stage pen user screen known current main primary proper original native local english "
+        "vernacular binomial canonical formal complete registered trade brand popular generic "
+        "standard unique simple human readable pretty default systematic international iupac file "
+        "host domain code fore vor nach kurz voll eigen name title label object "
+        "item entity thing resource record self"
+    )
+)
+"""What may come before "name" in a predicate for the name of its subject."""
 
 
 def is_usable_iri(iri: str) -> bool:
@@ -91,16 +104,23 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
 
 
 def _names_another(index: Index, iri: str, subjects: Collection[int]) -> bool:
-    """Returns whether a predicate gives the name of something else: "author name" of a book."""
-    words = split_name(iri_tail(iri)).casefold().split()
-    owner = words[-2] if len(words) > 1 else ""
-    if not names_participant(owner) and not _OTHERS.fullmatch(owner):
+    """Returns whether a predicate gives the name of something else: "author name" of a book.
+
+    The word before "name" must say which name it is ("legal name"), or be that of a class of the
+    subjects. If these have no class, it must be no word for others.
+    """
+    words = _NAMING.sub("", split_name(iri_tail(iri)).casefold()).split()
+    owner = next((word for word in reversed(words) if word not in _OWN), "")
+    is_other = names_participant(owner) or _OTHERS.fullmatch(owner) is not None
+    if not owner or (_PLAIN_NAMING.fullmatch(iri) and not is_other):
         return False
     p = index.terms.get(RDF_TYPE)
     classes = {c for s in subjects for c in index.find_objects(s, p)} if p is not None else set()
-    return not any(
-        owner in split_name(iri_tail(index.terms.get_text(c))).casefold().split() for c in classes
-    )
+    nouns = {text for c in classes if not (text := index.terms.get_text(c)).startswith(OWL)}
+    class_words = {word for text in nouns for word in split_name(iri_tail(text)).casefold().split()}
+    if owner in class_words or owner.removesuffix("s") in class_words:
+        return False
+    return is_other or bool(class_words)
 
 
 def find_languages(graph: Graph, naming_predicates: Collection[str] = ()) -> tuple[str, ...]:
@@ -175,6 +195,7 @@ class Names:
     def __init__(self, graph: Graph, labels: Labels, left_out: Collection[str] = ()) -> None:
         self._index = graph.index
         self._labels = labels
+        self._codes = CodePrefixes(graph.index)
         self.notes = find_notes(graph.index)
         self._left_out = {*left_out, *map(graph.index.terms.get_text, self.notes.nodes)}
         self._nameable: dict[int, bool] = {}
@@ -219,13 +240,13 @@ class Names:
         another term with the same code (of ``wd:P31`` for ``wdt:P31``).
         """
         if self._labels.has_label(iri):
-            name = " ".join(self._choose_label(iri).split())
+            name = self._codes.drop(iri, " ".join(self._choose_label(iri).split()))
             # A longer one is a definition or somebody's notice.
             if not is_code(name) and len(name.split()) <= MAX_LABEL_WORDS:
                 return clean_text(split_name(name))
         if known_label := find_known_label(iri):
             return clean_text(known_label)
-        tail = iri_tail(iri)
+        tail = self._codes.drop(iri, iri_tail(iri))
         if " " not in tail:
             tail = tail.rsplit(".", 1)[-1]  # "department" of "Employee.department"
         name = split_name(tail)
@@ -235,7 +256,11 @@ class Names:
 
     def find_class_noun(self, iri: str) -> str:
         """Returns what the members of a class are called; may be a code."""
-        return split_name(self._labels.get_label(iri))
+        return split_name(self._codes.drop(iri, self._labels.get_label(iri)))
+
+    def find_local_name(self, iri: str) -> str:
+        """Returns the words of the last part of an IRI."""
+        return split_name(self._codes.drop(iri, iri_tail(iri)))
 
     def _choose_label(self, iri: str) -> str:
         """Returns a label that does not depend on the order of the graph."""

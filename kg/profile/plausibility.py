@@ -11,7 +11,14 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from kg.base.plain_text import list_words
+from kg.profile.label_heads import (
+    compile_heads,
+    compile_words,
+    find_head,
+    get_last_word,
+    split_label,
+)
+from kg.profile.record_nouns import REPEATED
 from kg.words.label_grammar import is_participle, looks_plural
 
 ValueKind = Literal["measures", "figures", "texts", "codes", "things"]
@@ -20,18 +27,7 @@ datatypes, literals that begin with a digit, other literals, a few things that s
 share, or other things."""
 
 
-def _compile_words(words: str) -> re.Pattern[str]:
-    """Compiles a word list; ``_`` stands for a space in it and ``*`` for any ending."""
-    parts = (re.escape(word).replace("_", " ").replace(r"\*", r"\w*") for word in list_words(words))
-    return re.compile(rf"\b(?:{'|'.join(parts)})\b")
-
-
-def _compile_heads(words: str) -> re.Pattern[str]:
-    """Compiles words that must end a phrase, perhaps with a number: "line" of "address line2"."""
-    return re.compile(rf"{_compile_words(words).pattern[:-2]}[0-9]*$")
-
-
-_SEVERAL = _compile_words(
+_SEVERAL = compile_words(
     "author* creator* creates created_by contribut* editor* edited_by translat* artist* compos* "
     "writer* written_by lyricist* produc* director* directed_by performer* actor* actress* cast "
     "starring character* nationalit* citizen* ethnic* religion* interest* hobb* skill* member* "
@@ -55,10 +51,10 @@ _SEVERAL = _compile_words(
     "sport* party modif* updat* revis* changed"
 )
 # Several of them, even where the same word in the singular is one.
-_SEVERAL_HEADS = _compile_heads("dates codes units identifiers ids numbers values")
-_CONTACTS = _compile_words("phone* telephone* fax mobile* email* mail*")
-_DATES = _compile_heads("date year month day time timestamp datetime century decade")
-_FIGURES = _compile_heads(
+_SEVERAL_HEADS = compile_heads("dates codes units identifiers ids numbers values")
+_CONTACTS = compile_words("phone* telephone* fax mobile* email* mail*")
+_DATES = compile_heads("date year month day time timestamp datetime century decade")
+_FIGURES = compile_heads(
     "start begin* end ended birth born death died founded established inception opened closed "
     "created issued submitted accepted published expir* renewal duration age years months days "
     "number no count quantity amount* total sum value length height width depth "
@@ -68,29 +64,27 @@ _FIGURES = _compile_heads(
     "order index sequence row score* win wins loss losses tie ties draw draws points goals "
     "atomic melting_point boiling_point difference precision accuracy"
 )
-_IDENTIFIERS = _compile_heads(
+_IDENTIFIERS = compile_heads(
     "code id identifier number no serial isbn issn doi orcid uuid postcode zip address_line "
     "checksum hash md5 sha1 timezone time_zone calendar"
 )
-_STATUSES = _compile_heads("status stage level rank grade result* outcome* currency")
+_STATUSES = compile_heads("status stage level rank grade result* outcome* currency")
 # "Unit" alone is that of a measurement, "business unit" a part of a firm, and "unit of study" a
 # lesson.
 _UNIT = re.compile(r"(?:has )?(?:(?:measurement |currency )?unit|unit of measure(?:ment)?)")
-# A code stands for one thing.
-_DENOTING = frozenset({"identifies", "denotes", "designates", "is identifier of"})
-# "Number of children" is one number, but "date of publications" may be several dates.
-_COUNTS = _compile_heads(
-    "number no count quantity amount* total sum percent* ratio rate score* index rank"
+# A code stands for one thing, but a word may denote several.
+_DENOTING = frozenset({"identifies", "is identifier of"})
+# What a place, a person or a station may have several of, unlike an address or a record. A device
+# has one frequency, a broadcaster may have several.
+_CHANGING = re.compile(
+    r"(?:.*\b)?(?:(?:post|postal|zip|area|dial\w*|call\w*|phone|telephone|trunk|std) code|"
+    r"postcode|zip|time ?zone|(?<!price )(?<!amount )(?<!cost )currency|"
+    r"(?:jersey|shirt|squad|uniform|kit) (?:number|no)|"
+    r"^(?:has )?(?:broadcast\w* |radio |transmi\w+ )?frequency)"
 )
-# What can happen to a thing again, unless it is one of these events: an athlete has several award
-# years, an inspection has one inspection date.
-_REPEATED = _compile_words(
-    "award* prize* medal* honor* honour* flood* fire* earthquake* eruption* storm* inspection* "
-    "visit* survey* census audit* test* exam* assessment* evaluation* treatment* vaccinat* "
-    "surger* election* match game race* competition* tournament* championship* meeting* concert* "
-    "performance* exhibition* festival* trip* flight* maintenance repair* renovat* restor* review* "
-    "incident* accident* crash* conflict* battle* war outbreak* donation* payment* transaction* "
-    "loan* vote*"
+# "Number of children" is one number, but "date of publications" may be several dates.
+_COUNTS = compile_heads(
+    "number no count quantity amount* total sum percent* ratio rate score* index rank"
 )
 # The same as participles, as in "year restored" and "elected in".
 _REPEATED_DEEDS = re.compile(
@@ -99,7 +93,7 @@ _REPEATED_DEEDS = re.compile(
     r"renovated|restored|remodell?ed|reviewed|damaged|attacked|awarded|donated|paid|voted|sighted|"
     r"observed|seen|sold|bought|moved|promoted|nominated|reelected|re-elected|married|divorced"
 )
-_ONE_OF_SEVERAL = _compile_words("last latest first earliest next current initial original final")
+_ONE_OF_SEVERAL = compile_words("last latest first earliest next current initial original final")
 _LITERALS: frozenset[ValueKind] = frozenset({"measures", "figures", "texts"})
 _SAFE: tuple[tuple[re.Pattern[str], frozenset[ValueKind]], ...] = (
     (_DATES, _LITERALS),
@@ -109,79 +103,66 @@ _SAFE: tuple[tuple[re.Pattern[str], frozenset[ValueKind]], ...] = (
 )
 """Head nouns of which the world has one value, and what the values must be then: an area of
 interest that is no number is none that is measured."""
-_PREPOSITION = re.compile(
-    r"\s(of|in|on|at|for|per|from|to|with|within|during|under|against|as)(?:\s+|$)"
-)
-_PARTS = _compile_words(
+_PARTS = compile_words(
     "part parts contain* belong* include* comprise* consist* collection series has_member "
     "member broader narrower container subset superset component_of"
 )
-_MUTUAL = _compile_words(
+_MUTUAL = compile_words(
     "knows friend* relat* similar same match* influenc* cite* citation* cites mention* like* "
     "link* see border* neighbo* adjacent connect* interact* spouse* partner* sibling* brother* "
     "sister* colleague* opponent* competitor* trade* cooperat* co-* own* admire* trust* refer* "
     "equivalent opposite different overlap* continuous regulat* shares"
 )
+# Whatever word comes before, these end the names of relations that two things may have to each
+# other: "located near", "level with", "within walking distance of".
+_BESIDE = re.compile(
+    r"\b(?:near\w*|next to|close\w* to|closest|besides?|alongside|across|opposite|facing|with|"
+    r"between|among|amongst|around|along|apart|next of kin|parallel to|feeds? on|co[ -]?locat\w*|"
+    r"(?:locat|situat)\w* (?:\w+ )*(?:to|from|by|off)|"
+    r"(?:distance|range|reach|sight|vicinity|proximity|walk|drive|ride|miles?|minutes?|km) "
+    r"(?:of|to|from))\b"
+)
 # "Follows" is mutual between people, and one-way in a sequence.
-_SEQUENCE = _compile_words("sequence next previous preced* predecess* succe* before after")
-_ONE_WAY = _compile_words(
+_SEQUENCE = re.compile(r"\bsequence\b")
+# One-way between documents and their like, but the last stop of a circle line comes before the
+# first one, and Cleveland was both Harrison's predecessor and his successor.
+_ORDER = re.compile(
+    r"\b(?:next|previous|preced\w*|predecess\w*|succe\w*|before|(?<!named )after|replac\w*)\b"
+)
+_ONE_WAY = compile_words(
     "parent* child* ancestor* descend* descent mother father son daughter born offspring heir* "
     "broader narrower sub* super* kind* type* instance* hypernym* hyponym* within inside "
     "locat* situated level* above below beneath higher lower senior junior "
     "reports_to boss report_to head chief root leaf deriv* inherit* extends "
-    "replac* supersed* obsolet* version_of revision_of translation_of copy_of cover_of adaptation* "
-    "feed* fed flows drain* tributar* mouth outflow* inflow* discharges upstream downstream "
-    "capital district region province county municipalit* branch* prefix* base* "
+    "named_after supersed* obsolet* version_of revision_of translation_of copy_of cover_of "
+    "adaptation* feed* fed flows drain* tributar* mouth outflow* inflow* discharges upstream "
+    "downstream capital district region province county municipalit* branch* prefix* base* "
     "mainsnak in_country in_city in_region in_state"
 )
-_TEXT = _compile_words(
+_TEXT = compile_words(
     "name* title* label* heading description* comment* abstract definition* note* summar* text "
     "content* caption citation rights license* licence* url* uri iri html remark* bibliograph* "
     "message example* biography signature motto slogan quote*"
 )
-_RECORD = _compile_heads(
-    "record* payment* transaction* loan* invoice* receipt* booking* reservation* purchase* sale* "
-    "line_item observation* measurement* reading* sample* event* match participation* "
-    "performance attribution* usage* generation* derivation* communication* "
-    "address* registration* enrolment* enrollment* entry log statement* "
-    "message membership* appointment* visit* trip* stop_time flight* vote* result* standing* "
-    "statistic* "
-    "identifier* date* interval instant expenditure* contract* assignment* relationship* "
-    "designation*"
-)
-# Records in which several may take part, or that may contain several things.
-_SHARED_RECORD = _compile_heads(
-    "event* match game performance communication* message* order appointment* visit* trip* flight* "
-    "contract* booking* reservation* purchase* sale* invoice* receipt*"
-)
-# Nouns for those who take part: organizer, conductor, soloist, addressee, participant, recipient.
-_AGENT = re.compile(
-    r"(?!(?:order|number|quarter|center|theater|weather|floor|event|continent|restaurant|fee|list)"
-    r"s?$)\w+(?:er|or|ist|ee|ant|(?<!m)ent)s?"
-)
-_PARTICIPANT = _compile_heads(
-    "host* guest* witness* victim* suspect* crew staff champion* person* people organi* band* "
-    "orchestra* ensemble* choir* group* item* attach* cc bcc addressed sent"
-)
-_NON_NEGATIVE = _compile_heads(
+_NON_NEGATIVE = compile_heads(
     "count number quantity length height width depth thickness diameter radius area volume mass "
     "weight size age population density price wins losses ties draws goals capacity duration"
 )
-_CODE_LIST = _compile_heads(
+_CODE_LIST = compile_heads(
     "status level grade gender sex outcome result stage phase alignment direction severity "
     "priority visibility"
 )
 _RANGES = (
-    (_compile_heads("latitude lat"), -90, 90),
-    (_compile_heads("longitude lon long"), -180, 180),
-    (_compile_heads("percent* percentage"), 0, 100),
-    (_compile_heads("month"), 1, 12),
+    (compile_heads("latitude lat"), -90, 90),
+    (compile_heads("longitude lon long"), -180, 180),
+    (compile_heads("percent* percentage"), 0, 100),
+    (compile_heads("month"), 1, 12),
 )
 
 
 def is_text(label: str) -> bool:
     """Returns whether a predicate's values are names or texts, which are never asked about."""
-    return _TEXT.search(_find_head(label)) is not None
+    return _TEXT.search(find_head(label)) is not None
 
 
 def is_part(label: str) -> bool:
@@ -198,7 +179,8 @@ def judge_single_value(label: str, values: ValueKind, *, of_events: bool = False
     The head noun of the name decides: "number of children" is a number, "language code" a code. A
     participle may follow it ("date submitted"). The values must be what the noun says: a date that
     is a literal, an area that is a number. The date of what happens again and again is no single
-    one, except that of an event or the last one.
+    one, except that of an event or the last one. A country may have several time zones, but an
+    address has one postal code.
 
     Args:
         label: name of the predicate.
@@ -207,35 +189,38 @@ def judge_single_value(label: str, values: ValueKind, *, of_events: bool = False
 
     Returns:
         True for dates, measures, identifiers, codes and statuses; False for what may have several
-        values, such as "submitted by" and "date of publications"; None if neither is known.
+        values, such as "submitted by", "time zone" and "date of publications"; None if neither is
+        known.
     """
     text = label.casefold()
-    phrase, complement = _split_label(label)
+    phrase, complement = split_label(label)
     if text.endswith(" by") or _CONTACTS.search(phrase) or _SEVERAL_HEADS.search(phrase):
         return False
     if _UNIT.fullmatch(text):
         return None if values == "things" else True
     if text in _DENOTING:
         return True
+    if _CHANGING.fullmatch(phrase) or re.fullmatch(r"(?:jersey|shirt)s?", complement):
+        return of_events
     words = phrase.split()
     phrases = [(phrase, "")]
     if len(words) > 1 and (is_participle(words[-1]) or words[-1].endswith("ing")):
         phrases.append((" ".join(words[:-1]), words[-1]))
     for words_before, deed in phrases:
-        if _SEVERAL.search(_get_last_word(words_before)):
+        if _SEVERAL.search(get_last_word(words_before)):
             return False
         if any(heads.search(words_before) for heads, kinds in _SAFE if values in kinds):
             if _COUNTS.search(words_before):
                 return True
             if not of_events and _can_recur(words_before, complement, deed):
                 return False
-            return not looks_plural(_get_last_word(complement))
+            return not looks_plural(get_last_word(complement))
     return False if _SEVERAL.search(text) else None
 
 
 def is_repeatable(label: str) -> bool:
     """Returns whether a predicate is called as what can happen to a thing again: "elected in"."""
-    return _REPEATED_DEEDS.fullmatch(_find_head(label)) is not None
+    return _REPEATED_DEEDS.fullmatch(find_head(label)) is not None
 
 
 def _can_recur(phrase: str, complement: str, deed: str) -> bool:
@@ -244,85 +229,40 @@ def _can_recur(phrase: str, complement: str, deed: str) -> bool:
         return False
     before_head = phrase.split()[-2:-1]
     return _REPEATED_DEEDS.fullmatch(deed) is not None or any(
-        map(_REPEATED.search, [*before_head, _get_last_word(complement)])
+        map(REPEATED.search, [*before_head, get_last_word(complement)])
     )
 
 
-def _split_label(label: str) -> tuple[str, str]:
-    """Returns what stands before the first preposition, and what "of" adds to it.
-
-    "Date of birth in Gaul" gives "date" and "birth".
-    """
-    text = re.sub(r"\s*\([^()]*\)$", "", label.casefold())
-    found = _PREPOSITION.search(text)
-    if found is None:
-        return text, ""
-    rest = text[found.end() :] if found[1] == "of" else ""
-    return text[: found.start()], _PREPOSITION.split(rest, maxsplit=1)[0]
-
-
-def _get_last_word(phrase: str) -> str:
-    """Returns the last word, without a number: "line" of "address line2"."""
-    words = phrase.split()
-    return words[-1].rstrip("0123456789") if words else ""
-
-
-def _find_head(label: str) -> str:
-    """Returns the head noun: the last word before a preposition."""
-    return _get_last_word(_split_label(label)[0])
-
-
-def may_be_mutual(label: str) -> bool:
+def may_be_mutual(label: str, *, of_documents: bool = False) -> bool:
     """Returns whether two things may stand in this relation to each other.
 
     Only names that say a direction tell that they cannot: links that a graph states once, in the
     order of its ids, lead back nowhere, whatever they mean.
+
+    Args:
+        label: name of the predicate.
+        of_documents: whether its subjects come one after another for good, see ``is_document``.
     """
     label = label.casefold()
     if _SEQUENCE.search(label):
         return False
+    if _BESIDE.search(label):
+        return True
+    if _ORDER.search(label):
+        return not of_documents
     is_follower = re.search(r"\bfollow(s|ed|ing)?\b", label) is not None
     has_direction = _ONE_WAY.search(label) or is_part(label)
     return _MUTUAL.search(label) is not None or is_follower or not has_direction
 
 
-def is_record(noun: str) -> bool:
-    """Returns whether the members of a class are records: each is about one of each thing.
-
-    The end of the noun decides: a sales event is one, an event venue is not. An association is one
-    (of an agent with an activity), a football association is not.
-    """
-    text = _split_label(noun)[0]
-    return text == "association" or _RECORD.search(text) is not None
-
-
-def is_exclusive_record(noun: str) -> bool:
-    """Returns whether the members of a class are records without several participants or items.
-
-    A payment has one payee, but a message may have several recipients.
-    """
-    return is_record(noun) and not _SHARED_RECORD.search(_split_label(noun)[0])
-
-
-def is_event(noun: str) -> bool:
-    """Returns whether the members of a class are records, or events of which each has one date."""
-    return is_record(noun) or _REPEATED.search(_find_head(noun)) is not None
-
-
-def names_participant(label: str) -> bool:
-    """Returns whether a predicate says who takes part in something, or what it contains."""
-    head = _find_head(label)
-    return _AGENT.fullmatch(head) is not None or _PARTICIPANT.search(head) is not None
-
-
 def is_code_list(label: str) -> bool:
     """Returns whether the values of a predicate come from a short, closed list."""
-    return _CODE_LIST.search(_find_head(label)) is not None
+    return _CODE_LIST.search(find_head(label)) is not None
 
 
 def find_bounds(label: str) -> tuple[int | None, int | None]:
     """Returns the least and the greatest value that a measure of that name can have."""
-    head = _find_head(label)
+    head = find_head(label)
     for words, low, high in _RANGES:
         if words.search(head):
             return low, high

@@ -10,19 +10,19 @@ import msgspec
 
 from kg.graph import Graph
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import (
-    ValueKind,
+from kg.profile.plausibility import ValueKind, is_text
+from kg.profile.record_nouns import (
+    is_document,
     is_event,
     is_exclusive_record,
     is_record,
-    is_text,
     names_participant,
+    names_record_part,
 )
 from kg.single_values import SingleValue, find_single_value
-from kg.terms import RDF_TYPE, XSD, iri_tail, parse_literal
+from kg.terms import RDF_TYPE, XSD, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
-from kg.words.label_grammar import split_name
 
 MIN_RECORD_SHARE = 0.9
 """Minimum share of a predicate's subjects that must be records for it to describe records."""
@@ -68,6 +68,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its subjects are records with one value of it, as payments have one payee."""
     describes_events: bool
     """Whether its subjects are records, such as observations, or events, such as floods."""
+    describes_documents: bool
+    """Whether its subjects are records, documents, versions or periods, which have an order."""
     chained_subjects: int
     """Subjects with a value that is a subject of the predicate, too."""
     is_asymmetric: bool
@@ -190,7 +192,7 @@ class GraphProfiler:
         datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
         label = self._names.find_predicate_label(iri) if is_usable_iri(iri) else ""
-        names = (label, split_name(iri_tail(iri)))
+        names = (label, self._names.find_local_name(iri))
         return PredicateProfile(
             iri=iri,
             label=label,
@@ -205,6 +207,7 @@ class GraphProfiler:
             single_value=find_single_value(index, p),
             describes_records=self._are_records(subjects, names),
             describes_events=self._are_mostly(subjects, is_event),
+            describes_documents=self._are_mostly(subjects, is_document),
             chained_subjects=sum(map(bool, links.values())),
             is_asymmetric=is_asymmetric(links),
             is_acyclic=_is_acyclic(links),
@@ -245,6 +248,9 @@ class GraphProfiler:
 
     def _are_records(self, subjects: Iterable[int], names: Iterable[str]) -> bool:
         """Returns whether nearly all subjects are records with one value of a predicate."""
+        names = tuple(names)
+        if not any(map(names_record_part, names)):
+            return False
         is_role = any(map(names_participant, names))
         return self._are_mostly(subjects, is_exclusive_record if is_role else is_record)
 

@@ -161,7 +161,8 @@ def judge_predicate(
     if is_single is None and profile.describes_records:
         is_single = True  # a payment has one payee, an address one country
     if is_single is None:
-        is_single = profile.value_kind == "measures" and not any(map(is_repeatable, names))
+        recurs = not profile.describes_events and any(map(is_repeatable, names))
+        is_single = profile.value_kind == "measures" and not recurs
     if is_single:
         return Judgement("one value", "mined", support)
     reason = "a subject may have several values in the world; confirm.toml can say it has one"
@@ -181,7 +182,10 @@ def _judge_chain(
     what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
     start = "chain" if profile.is_acyclic else "link"
     support = f"no {start} of {profile.facts:,} links {what} ({m:,} subjects start longer chains)"
-    is_mutual = any(map(may_be_mutual, (profile.label, profile.local_name)))
+    is_mutual = any(
+        may_be_mutual(name, of_documents=profile.describes_documents)
+        for name in (profile.label, profile.local_name)
+    )
     if is_confirmed:
         return Judgement("one way", "confirmed", support)
     if profile.is_acyclic and not is_mutual:

@@ -1,9 +1,12 @@
-"""Names things without a label by their class and the code in their IRI: "order 10248"."""
+"""Names things without a label by their class and the code in their IRI: "order 10248".
+
+The codes of classes and predicates themselves are dropped.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
@@ -17,6 +20,64 @@ from kg.words.readable_names import find_opaque_part, is_code
 _OWN_WORD = re.compile(r"[^\W\d_]{4}")
 CODE_LENGTH = 8
 """Number of characters of a UUID or hash that a name has."""
+MIN_NUMBERED = 3
+"""Minimum number of predicates, or of classes, with a code of the same letters in a namespace."""
+
+_CODE = re.compile(r"([A-Z]{1,4})\d+[a-z]?[ _](?=.*[^\W\d_]{2})")
+
+
+class CodePrefixes:
+    """The codes before the names of predicates and classes: "P46 is composed of", "E54 Dimension".
+
+    CIDOC-CRM and its relatives number their classes and properties. No sentence has room for the
+    number; but "CO2 emission" is no emission, so that only codes of a numbered vocabulary are
+    dropped.
+
+    Args:
+        index: the graph.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def drop(self, iri: str, name: str) -> str:
+        """Returns the name of a predicate or class without a code of its vocabulary.
+
+        Args:
+            iri: the predicate or class.
+            name: its label or the last part of its IRI.
+        """
+        tail = iri_tail(iri)
+        found = _CODE.match(tail)
+        if found is None or (_find_namespace(iri), found[1]) not in self._numbered:
+            return name
+        # "P108i was produced by", and with a small first letter where the tail was split.
+        return re.sub(rf"^{found[0][:-1]}[ _]", "", name, flags=re.IGNORECASE)
+
+    @cached_property
+    def _numbered(self) -> frozenset[tuple[str, str]]:
+        """Returns namespaces and the letters of their codes, without which names differ, too."""
+        terms = self._index.terms
+        rdf_type = terms.get(RDF_TYPE)
+        groups: dict[tuple[str, str, bool], list[str]] = defaultdict(list)
+        for is_class, ids in (
+            (False, self._index.list_predicates()),
+            (True, () if rdf_type is None else self._index.get_objects(rdf_type)),
+        ):
+            for text in map(terms.get_text, ids):
+                tail = iri_tail(text)
+                if found := _CODE.match(tail):
+                    rest = tail[found.end() :].casefold()
+                    groups[_find_namespace(text), found[1], is_class].append(rest)
+        return frozenset(
+            (namespace, letters)
+            for (namespace, letters, _), rests in groups.items()
+            if len(rests) >= MIN_NUMBERED and len(set(rests)) == len(rests)
+        )
+
+
+def _find_namespace(iri: str) -> str:
+    return re.split(r"[^#/:]*$", iri, maxsplit=1)[0]
 
 
 class ClassNouns:
@@ -30,6 +91,7 @@ class ClassNouns:
     def __init__(self, index: Index, find_name: Callable[[int], str]) -> None:
         self._index = index
         self._find_name = find_name
+        self._codes = CodePrefixes(index)
         self._rdf_type = index.terms.get(RDF_TYPE)
         self._nouns: dict[int, str] = {}
 
@@ -58,6 +120,7 @@ class ClassNouns:
             text = self._index.terms.get_text(c)
             if name == iri_tail(text) and " " not in name:
                 name = name.rsplit(".", 1)[-1]  # "department" of "Employee.department"
+            name = self._codes.drop(text, name)
             noun = self._nouns[c] = "" if is_code(name) else to_common_noun(name)
         return noun
 

@@ -16,6 +16,7 @@ from kg.literals import NUMERIC, format_literal
 from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
 from kg.single_values import find_single_value, get_limited_predicate
 from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
+from kg.words.coded_names import CodePrefixes
 from kg.words.entity_names import EntityNames
 from kg.words.general_questions import list_general_questions
 from kg.words.label_grammar import (
@@ -106,6 +107,7 @@ class Phrasebook(EntityNames):
     ) -> None:
         super().__init__(domain, labels, graph.index if closure is None else closure.index)
         self.graph = graph
+        self._codes = CodePrefixes(graph.index)
         self.closure = closure
         self.shapes = shapes
         self._custom_labels = dict(custom_labels or {})
@@ -164,7 +166,7 @@ class Phrasebook(EntityNames):
 
     def get_class_noun(self, iri: str) -> str:
         """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
-        return to_common_noun(self.get_label(iri))
+        return to_common_noun(self._codes.drop(iri, self.get_label(iri)))
 
     # -- sentences -----------------------------------------------------------------------------
 

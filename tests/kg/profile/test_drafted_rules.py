@@ -19,13 +19,9 @@ from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.profile.draft import Draft, draft_domain
 from kg.profile.known_labels import find_known_label
-from kg.profile.plausibility import (
-    ValueKind,
-    is_record,
-    judge_single_value,
-    may_be_mutual,
-)
+from kg.profile.plausibility import ValueKind, judge_single_value, may_be_mutual
 from kg.profile.predicates import is_asymmetric
+from kg.profile.record_nouns import is_record
 from kg.profile.rules import Answers
 from kg.shapes import Shapes
 from kg.terms import OWL, RDF_TYPE, RDFS, XSD
@@ -408,6 +404,35 @@ def test_an_event_has_one_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "label", ["postal code", "time zone", "currency", "zip code", "calling code", "shirt number"]
+)
+def test_an_address_or_a_record_has_one_code(label: str) -> None:
+    assert judge_single_value(label, "texts", of_events=True) is True
+
+
+def test_a_record_has_one_of_what_its_kind_has_one_of(tmp_path: Path) -> None:
+    """A dictionary's entry is no record, and a record may have several of other things."""
+    parts = "payee department venue currency status"
+    others = "sense register usageHint colour remark2"
+    text = "\n".join(
+        f":e{n} a :CLASS ; "
+        + " ; ".join(f":{part} :x{n % 4}{part}" for part in f"{parts} {others}".split())
+        + " ."
+        for n in range(30)
+    )
+    drafts = {
+        cls: draft_text(tmp_path, text.replace("CLASS", cls))
+        for cls in ("LedgerEntry", "LexicalEntry")
+    }
+    rules = {
+        cls: {rule for rule in list_rules(draft) if "one-value" in rule}
+        for cls, draft in drafts.items()
+    }
+    assert rules["LedgerEntry"] == {f"mined:one-value#{part}" for part in parts.split()}
+    assert rules["LexicalEntry"] == {"mined:one-value#status"}
+
+
+@pytest.mark.parametrize(
     ("label", "values", "is_single"),
     [
         ("date of birth", "texts", True), ("number of children", "figures", True),
@@ -434,7 +459,16 @@ def test_an_event_has_one_date(tmp_path: Path) -> None:
         ("flood level", "measures", False), ("last inspection date", "measures", True),
         ("publication year", "measures", True), ("number of visits", "figures", True),
         ("test code", "texts", True), ("start date", "measures", True),
-        ("identifies", "things", True),
+        ("identifies", "things", True), ("denotes", "things", None),
+        # A thing may have several of these; its own codes are single.
+        ("time zone", "texts", False), ("timezone", "codes", False), ("currency", "codes", False),
+        ("calling code", "texts", False), ("dialling code", "figures", False),
+        ("area code", "texts", False), ("postal code", "texts", False), ("zip", "figures", False),
+        ("jersey number", "measures", False), ("number of jersey", "measures", False),
+        ("frequency", "measures", False), ("broadcast frequency", "measures", False),
+        ("price currency", "texts", True), ("iata code", "texts", True),
+        ("ISO country code", "texts", True), ("isbn", "texts", True),
+        ("serial number", "texts", True),
     ],
 )  # fmt: skip
 def test_names_and_values_say_whether_the_world_has_one_value(
@@ -450,7 +484,8 @@ def test_names_and_values_say_whether_the_world_has_one_value(
         ("invoice (document)", True), ("video game", False), ("postal code", False),
         ("association", True), ("football association", False),
         ("event venue", False), ("payment method", False),
-        ("flight school", False), ("record label", False),
+        ("flight school", False), ("record label", False), ("lexical entry", False),
+        ("dictionary entry", False), ("journal entry", True), ("registry entry", True),
     ],
 )  # fmt: skip
 def test_the_end_of_a_noun_says_whether_its_members_are_records(noun: str, is_one: bool) -> None:
@@ -475,6 +510,48 @@ def test_names_say_whether_a_relation_can_be_mutual() -> None:
     assert all(map(may_be_mutual, mutual))
     assert not any(map(may_be_mutual, ("broader", "directly follows in sequence", "reports to")))
     assert not any(map(may_be_mutual, ("is part of", "flows into", "child of", "is fed by")))
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "next to", "located near", "co located with", "situated beside", "located across from",
+        "level with", "next of kin", "within walking distance of", "within ten minutes of",
+        "based near", "close to", "located 5 km from", "colocated with", "located alongside",
+        "feeds on", "in range of", "nearest village", "situated opposite", "located between",
+    ],
+)  # fmt: skip
+def test_what_stands_beside_a_thing_has_it_beside_itself(label: str) -> None:
+    assert may_be_mutual(label)
+    assert may_be_mutual(label, of_documents=True)
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["located in", "within", "situated on", "feeds into", "level below", "named after", "inside"],
+)
+def test_a_place_inside_another_goes_one_way(label: str) -> None:
+    assert not may_be_mutual(label)
+
+
+@pytest.mark.parametrize(
+    "label", ["next", "previous", "successor", "predecessor", "succeeded by", "is replaced by"]
+)
+@pytest.mark.parametrize(
+    ("cls", "is_one_way"),
+    [
+        ("DocumentVersion", True), ("Chapter", True), ("Inspection", True),
+        ("President", False), ("Stop", False), ("Office", False),
+    ],
+)  # fmt: skip
+def test_only_documents_come_one_after_another_for_good(
+    tmp_path: Path, label: str, cls: str, is_one_way: bool
+) -> None:
+    """A line may be a circle, and an office may return to one who held it."""
+    name = "".join(map(str.capitalize, label.split()))
+    text = "\n".join(f":e{n + 1} a :{cls} ; :{name} :e{n} ." for n in range(40))
+    rules = {rule for rule in list_rules(draft_text(tmp_path, text)) if "cycle" in rule}
+    assert rules == ({f"mined:no-cycle#{name}"} if is_one_way else set())
 
 
 @pytest.mark.parametrize("label", ["year won", "date inspected", "year restored"])

@@ -383,7 +383,11 @@ def test_own_naming_predicates_give_names(tmp_path: Path) -> None:
     ("predicate", "is_own"),
     [
         ("authorName", False), ("father_name", False), ("cityName", False),
+        ("jobTitle", False), ("captain_name", False), ("birthPlaceName", False),
+        ("author_full_name", False), ("publisherShortName", False), ("shelfLabel", False),
         ("bookTitle", True), ("officialName", True), ("scientific_name", True),
+        ("fullname", True), ("hasShortBookName", True), ("bookLegalName", True),
+        ("display_label", True), ("Volume.name", True),
     ],
 )  # fmt: skip
 def test_names_of_other_things_are_not_those_of_the_subject(

@@ -18,6 +18,7 @@ from kg.domain import CodedNaming
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, RDFS, SKOS
+from kg.words.coded_names import CodePrefixes
 from kg.words.labels import Labels
 
 E = "http://e/"
@@ -138,3 +139,42 @@ def test_a_graph_of_uuids_gives_cards_whose_questions_can_be_read(tmp_path: Path
         reading = parser.parse_question(card.question)
         assert isinstance(reading, Reading)
         assert reading.claims == (card.claim,)
+
+
+NUMBERED = ("A1_is_composed_of", "A22i_was_produced_by", "A7a_begin_of_the_begin")
+
+
+@pytest.mark.parametrize(
+    ("names", "name", "expected"),
+    [
+        (NUMBERED, "A22i_was_produced_by", "was_produced_by"),
+        (NUMBERED, "A1_is_composed_of", "is_composed_of"),
+        # One code is no numbering, names must differ without it, and a code may be all there is.
+        (("CO2_emission", "NO2_emission", "P5_share"), "CO2_emission", "CO2_emission"),
+        (("PM1_level", "PM10_level", "PM25_level"), "PM10_level", "PM10_level"),
+        ((*NUMBERED, "A320", "B52_flights"), "A320", "A320"),
+        ((*NUMBERED, "A320", "B52_flights"), "B52_flights", "B52_flights"),
+    ],
+)
+def test_codes_of_a_numbered_vocabulary_are_dropped(
+    names: tuple[str, ...], name: str, expected: str
+):
+    graph = Graph.from_claims([Claim(E + "s", E + each, E + "o") for each in names])
+    assert CodePrefixes(graph.index).drop(E + name, name) == expected
+
+
+def test_sentences_have_no_codes_of_classes_and_predicates(tmp_path: Path) -> None:
+    classes = ("M54_Weight", "M55_Find_Spot", "M56_Dig")
+    lines = [
+        f"e:dig{n} a e:{classes[n % 3]} ; e:Q90_has_amount {n % 9} ; "
+        f"e:Q4i_found_with e:dig{n + 1} ; e:Q12_has_status e:s{n % 3} ."
+        for n in range(60)
+    ]
+    graph = tmp_path / "g.ttl"
+    graph.write_text(f"@prefix e: <{E}> .\n" + "\n".join(lines), "utf-8")
+    assert run_epoche("kg", "init", graph, "--out", tmp_path / "mine").code == 0
+    phrases = KnowledgeBase.open(tmp_path / "mine").verbaliser
+    assert phrases.get_label(E + "Q90_has_amount") == "has amount"
+    assert phrases.get_class_noun(E + "M54_Weight") == "weight"
+    fact = phrases.render_fact(Claim(E + "dig3", RDF_TYPE, E + "M55_Find_Spot"))
+    assert fact.endswith(" is a find Spot.")
