@@ -82,7 +82,8 @@ def main(
     """
     from eval.metrics.measurement import ResamplingPlan
     from eval.outcomes.answerability import check_answerability
-    from eval.outcomes.reader import FIELDS, OUTCOMES, parse_pairs, read_graded_answers
+    from eval.outcomes.grades import OUTCOMES
+    from eval.outcomes.reader import FIELDS, parse_pairs, read_graded_answers
     from eval.outcomes.report import measure_outcomes
     from eval.outcomes.squad import read_squad_answers
     from kg.base.errors import RecordError, SettingError

@@ -3,7 +3,7 @@
 | field | what it is |
 |---|---|
 | ``id`` | id of the question; ``--map id=a+b`` joins two fields |
-| ``outcome`` | right, wrong, abstained or unusable, in one of the spellings of ``SPELLINGS`` |
+| ``outcome`` | right, wrong, abstained or unusable, in a spelling of ``grades.py`` |
 | ``answerable`` | whether the question has an answer, optional |
 | ``confidence`` | probability in [0, 1] that the answer is right, or in per cent; optional |
 | ``repeat`` | number of the repeat, such as its seed, optional |
@@ -35,38 +35,19 @@ from eval.harness.predictions.rows import (
 )
 from eval.model.foreign_values import check_confidence, make_storable
 from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
+from eval.outcomes.grades import OUTCOMES, is_empty, read_grades
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
 
-OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
-"""``unusable``: the answer cannot be graded, or the call failed."""
 FIELDS: Final = ("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system")
 
 SQUAD_SCORES: Final = ("exact", "F1")
 """The official scores of SQuAD 2.0: exact match, and F1 of the words."""
 
-SPELLINGS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("right", "correct", "true", "1", "1.0", "pass", "passed"), "right"),
-    **dict.fromkeys(("wrong", "incorrect", "false", "0", "0.0", "fail", "failed"), "wrong"),
-    **dict.fromkeys(
-        ("abstained", "abstain", "abstention", "not_attempted", "not attempted", "unknown"),
-        "abstained",
-    ),
-    **dict.fromkeys(
-        ("refused", "refusal", "no answer", "no_answer", "unanswered", "idk"), "abstained"
-    ),
-    **dict.fromkeys(("unusable", "invalid", "error", "unreadable", "unparsable"), "unusable"),
-}
-_LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
-    "SimpleQA": {"a": "right", "b": "wrong", "c": "abstained"},
-    "Inspect": {"c": "right", "i": "wrong", "n": "abstained"},
-}
-"""Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
 _YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "oui", "vrai"))
 _NO = frozenset(("false", "0", "0.0", "no", "nein", "falsch", "non", "faux"))
 _MAX_REPEAT = 999_999_999
-_MAX_SHOWN = 3
 _MAX_SHOWN_CHARS = 60
 
 
@@ -139,7 +120,7 @@ def read_graded_answers(
     Args:
         files: ``[NAME=]FILE`` each: JSON lines, a JSON array or CSV, possibly with ``.gz``.
         field_map: our name of a field → the files' name.
-        values: spelling of an outcome in lower case → the outcome; before ``SPELLINGS``.
+        values: spelling of an outcome in lower case → the outcome; before those of ``grades.py``.
         filter_name: the filter of logs of lm-evaluation-harness; empty if they have only one.
 
     Raises:
@@ -161,7 +142,7 @@ def read_graded_answers(
             graded.notes.append(f"{file.path}: {join_list(sorted(constants))} is read as null")
         all_columns |= columns
         names = _find_fields(columns, field_map)
-        outcomes = _read_outcomes(rows, file.path, names["outcome"], values, columns)
+        outcomes = read_grades(_collect_grades(rows, names["outcome"], columns), file.path, values)
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
         header = read_header(file.path)
@@ -174,7 +155,7 @@ def read_graded_answers(
             answer = _read_answer(fields, where, outcome, name, names, columns)
             if is_named:
                 answer = answer._replace(system=name)
-            if answer.confidence is None and not _is_empty(fields.get(names["confidence"])):
+            if answer.confidence is None and not is_empty(fields.get(names["confidence"])):
                 unreadable.append(show_text(str(fields[names["confidence"]])))
             key = answer.system, answer.id, answer.repeat
             if key in graded.places:
@@ -252,65 +233,15 @@ def _split_name(name: str, columns: Mapping[str, None]) -> list[str]:
     return [name] if name in columns else name.split("+")
 
 
-class _Outcomes(NamedTuple):
-    outcomes: list[str]
-    note: str
-
-
-def _read_outcomes(
-    rows: Sequence[LocatedRow],
-    path: Path,
-    name: str,
-    values: Mapping[str, str],
-    columns: Mapping[str, None],
-) -> _Outcomes:
-    """Reads the outcomes of a file, whose letters must all be of one set of grades."""
-    given: list[tuple[str, str]] = []
+def _collect_grades(
+    rows: Sequence[LocatedRow], name: str, columns: Mapping[str, None]
+) -> list[tuple[str, str]]:
+    """Collects file and line, and grade in lower case, of each row."""
     for where, row in rows:
-        if _is_empty(row.get(name)):
-            n_more = sum(_is_empty(other.get(name)) for _, other in rows) - 1
+        if is_empty(row.get(name)):
+            n_more = sum(is_empty(other.get(name)) for _, other in rows) - 1
             raise _make_field_error("outcome", name, row, where, columns, n_more)
-        given.append((where, str(row[name]).strip().casefold()))
-    known = {**SPELLINGS, **values}
-    unknown = {text for _, text in given if text not in known}
-    note = ""
-    if unknown:
-        sets = [(kind, letters) for kind, letters in _LETTERS.items() if unknown <= set(letters)]
-        if len(sets) == 1:
-            kind, letters = sets[0]
-            known = {**letters, **known}
-            pairs = (f"{letter.upper()} {known[letter]}" for letter in letters)
-            note = f"grades are read as those of {kind}: {', '.join(pairs)}"
-        else:
-            raise _make_outcome_error(given, known, path)
-    outcomes = [known[text] for _, text in given]
-    if outcomes and set(outcomes) == {"unusable"}:
-        shown = ", ".join(
-            show_text(text) for text in list(dict.fromkeys(t for _, t in given))[:_MAX_SHOWN]
-        )
-        raise RecordError(
-            f"no answer is usable: all {len(outcomes):,} outcomes are {shown}",
-            where=str(path),
-            hint="Say what they mean with --value THEIRS=OUTCOME, or name another column.",
-        )
-    return _Outcomes(outcomes, note)
-
-
-def _make_outcome_error(
-    given: Sequence[tuple[str, str]], known: Mapping[str, str], path: Path
-) -> RecordError:
-    lines: dict[str, str] = {}
-    for where, text in given:
-        if text not in known:
-            lines.setdefault(text, where.rpartition(":")[2])
-    shown = ", ".join(
-        f"{show_text(text)} (line {lines[text]})" for text in list(lines)[:_MAX_SHOWN]
-    )
-    return RecordError(
-        f"these outcomes are not known: {shown}{', …' if len(lines) > _MAX_SHOWN else ''}",
-        where=str(path),
-        hint=f"Say what they mean with --value THEIRS=OUTCOME; outcomes are {join_list(OUTCOMES)}.",
-    )
+    return [(where, str(row[name]).strip().casefold()) for where, row in rows]
 
 
 def _read_answer(
@@ -337,15 +268,10 @@ def _read_answer(
     )
 
 
-def _is_empty(value: Any) -> bool:
-    """Returns whether a field is not given: it is absent, null or an empty text."""
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
 def _read_text(row: Mapping[str, Any], name: str) -> str:
     """Returns a field as text without spaces around it; empty if it is not given."""
     value = row.get(name)
-    return "" if _is_empty(value) else make_storable(str(value).strip())
+    return "" if is_empty(value) else make_storable(str(value).strip())
 
 
 def _make_field_error(
@@ -366,7 +292,7 @@ def _make_field_error(
             hint=f"It has the fields {list_names(row)}; name the right one with --map {field}=….",
         )
     more = f", and in {n_more:,} more rows" if n_more > 1 else ", and in 1 more row" * n_more
-    empty = next((part for part in parts if _is_empty(row.get(part))), "")
+    empty = next((part for part in parts if is_empty(row.get(part))), "")
     if not empty:
         return RecordError(
             f"a row has no {name!r} that is a text or a whole number",

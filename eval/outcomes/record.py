@@ -13,8 +13,8 @@ import numpy as np
 from eval.harness.predictions.rows import MAX_ARRAY_BYTES
 from eval.metrics.comparison import Comparison
 from eval.metrics.record_digest import check_digest
+from eval.outcomes.grades import OUTCOMES
 from eval.outcomes.measures import compute_value, list_measures, vote
-from eval.outcomes.reader import OUTCOMES
 from eval.stats.bootstrap import Floats
 from eval.stats.estimates import Estimate
 from kg.base.errors import RecordError

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.harness.predictions.reader import MAX_REPEATS, show_text
-from eval.outcomes.reader import OUTCOMES, SQUAD_SCORES, Answer, GradedAnswers
+from eval.outcomes.grades import OUTCOMES
+from eval.outcomes.reader import SQUAD_SCORES, Answer, GradedAnswers
 from eval.outcomes.record import OUTCOME_LETTERS, QuestionOutcomes
 from eval.stats.bootstrap import Floats
 from eval.stats.confidences import ConfidentReplies

@@ -22,9 +22,9 @@ from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes import command
+from eval.outcomes.grades import OUTCOMES
 from eval.outcomes.measures import PENALTIES, list_measures, vote
 from eval.outcomes.reader import (
-    OUTCOMES,
     Answer,
     GradedAnswers,
     parse_pairs,
@@ -257,6 +257,20 @@ def test_usual_grades_are_known(grades: list[Any], expected: list[str], tmp_path
     assert done.code == 0, done.err
     counts = json.loads((tmp_path / "out.json").read_bytes())["systems"]["a"]["counts"]
     assert {name: n for name, n in counts.items() if n} == Counter(expected)
+
+
+def test_numbers_are_grades_by_themselves_only_as_1_and_0(tmp_path: Path):
+    # CRAG: 1 right, 0 missing, -1 wrong. An explained -1 alone would leave 0 to be wrong.
+    rows = [{"id": str(n), "outcome": grade} for n, grade in enumerate([1, 0.0, -1, 0.0, "error"])]
+    path = write_rows(tmp_path / "a.jsonl", rows)
+    line = check_error_line(run_outcomes(path), 12)
+    assert "'1' (1), '0.0' (2), '-1' (1)" in line
+    line = check_error_line(run_outcomes(path, "--value", "-1=wrong"), 12)
+    assert "not yet: '1', '0.0'" in line
+    done = run_outcomes(path, "--value", "1=right,0=abstained,-1=wrong")
+    assert "1 right, 1 wrong, 2 abstained, 1 unusable" in done.out
+    write_rows(path, [{"id": str(n), "outcome": n / 40} for n in range(41)])
+    assert "and 31 more" in check_error_line(run_outcomes(path), 12)
 
 
 def test_grades_that_contradict_each_other_are_refused(tmp_path: Path):
