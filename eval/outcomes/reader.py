@@ -5,6 +5,7 @@
 | ``id`` | id of the question; ``--map id=a+b`` joins two fields |
 | ``outcome`` | right, wrong, abstained or unusable, in a spelling of ``grades.py`` |
 | ``answerable`` | whether the question has an answer, optional |
+| ``unanswerable`` | the opposite; only if ``field_map`` names it |
 | ``confidence`` | probability in [0, 1] that the answer is right, or in per cent; optional |
 | ``repeat`` | number of the repeat, such as its seed, optional |
 | ``cluster`` | what is resampled together, optional; by default the question |
@@ -40,7 +41,10 @@ from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingEr
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
 
-FIELDS: Final = ("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system")
+FIELDS: Final = (
+    *("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system"),
+    "unanswerable",
+)
 
 SQUAD_SCORES: Final = ("exact", "F1")
 """The official scores of SQuAD 2.0: exact match, and F1 of the words."""
@@ -219,6 +223,8 @@ def _find_fields(columns: Mapping[str, None], field_map: Mapping[str, str]) -> d
         by_plain_name.setdefault(column.strip().casefold(), []).append(column)
     found = {}
     for name in FIELDS:
+        if name == "unanswerable" and name not in field_map:
+            continue
         parts = _split_name(field_map.get(name, name), columns)
         similar = [by_plain_name.get(part.strip().casefold(), []) for part in parts]
         found[name] = "+".join(
@@ -259,7 +265,7 @@ def _read_answer(
         system=clean_text(_read_text(row, names["system"]), _MAX_SHOWN_CHARS) or name,
         id=make_storable(item),
         outcome=outcome,
-        answerable=_read_answerable(row.get(names["answerable"]), where),
+        answerable=_read_answerable(row, names, where),
         repeat=read_repeat(
             _read_text(row, names["repeat"]).removesuffix(".0") or "0", where, _MAX_REPEAT
         ),
@@ -324,14 +330,16 @@ def _read_confidence(value: Any) -> float | None:
     return check_confidence(parse_number(value) if isinstance(value, str) else value, [])
 
 
-def _read_answerable(value: Any, where: str) -> bool | None:
+def _read_answerable(row: Mapping[str, Any], names: Mapping[str, str], where: str) -> bool | None:
+    field = "unanswerable" if "unanswerable" in names else "answerable"
+    value = row.get(names[field])
     text = str(value).strip().casefold()
     if value is None or text == "":
         return None
     if text not in _YES | _NO:
         raise RecordError(
-            f"answerable is {show_text(str(value))}, neither true nor false",
+            f"{field} is {show_text(str(value))}, neither true nor false",
             where=where,
             hint="Write true or false, or yes or no, also in German or French.",
         )
-    return text in _YES
+    return (text in _YES) == (field == "answerable")

@@ -449,6 +449,50 @@ def test_right_answers_to_questions_without_an_answer_are_noted(tmp_path: Path):
     assert "1 row of other is right although its question" in run_outcomes(path, other).out
 
 
+@pytest.mark.parametrize(("n_right", "is_refused"), [(2, False), (3, True), (4, True)])
+def test_many_right_answers_to_questions_without_an_answer_are_refused(
+    n_right: int, is_refused: bool, tmp_path: Path
+):
+    # Of 59 rows on such questions; 3 are more than 5 %.
+    grades = ["right"] * n_right + ["wrong"] * (59 - n_right)
+    rows = [{"id": f"n{n}", "outcome": g, "answerable": False} for n, g in enumerate(grades)]
+    rows.append({"id": "y", "outcome": "right", "answerable": True})
+    path = write_rows(tmp_path / "t.jsonl", rows)
+    done = run_outcomes(path)
+    if is_refused:
+        line = check_error_line(done, 12)
+        assert f"{n_right} rows of t are right" in line
+        assert "--right-refusals" in line
+        assert "--map unanswerable=FIELD" in line
+    else:
+        assert done.code == 0, done.err
+        assert f"note: {n_right} rows of t are right" in done.out
+    done = run_outcomes(path, "--right-refusals")
+    assert f"note: {n_right} right answers to questions without an answer are read as" in done.out
+    assert f"t: 1 right, {59 - n_right} wrong, {n_right} abstained" in done.out
+
+
+def test_right_refusals_need_questions_without_an_answer(tmp_path: Path):
+    path = write_rows(tmp_path / "t.jsonl", [{"id": "a", "outcome": "right"}])
+    line = check_error_line(run_outcomes(path, "--right-refusals"), 19)
+    assert "no question is marked as having no answer" in line
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["should_abstain", "is_impossible", "unanswerable", "metadata.isUnanswerable", "No answer"],
+)
+def test_a_field_may_say_that_a_question_has_no_answer(name: str, tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,outcome,{name}\na,right,False\nb,abstained,True\nc,wrong,1\n")
+    line = check_error_line(run_outcomes(path, "--map", f"answerable={name}"), 19)
+    assert f"--map unanswerable={name}" in line
+    answers = read_graded_answers([str(path)], {"unanswerable": name}, {}).answers
+    assert [answer.answerable for answer in answers] == [True, False, False]
+    done = run_outcomes(path, "--map", f"answerable=id,unanswerable={name}")
+    assert "say the same" in check_error_line(done, 19)
+
+
 def test_refusals_that_are_all_graded_right_are_refused(tmp_path: Path):
     path = tmp_path / "t.csv"
     path.write_text("id,outcome,answerable\na,right,yes\nb,ok,no\nc,ok,no\nd,wrong,yes\n")
@@ -670,7 +714,7 @@ def test_malformed_pairs_are_refused(pair: str):
 
 def test_outputs_are_equal_for_equal_inputs(tmp_path: Path):
     rows = [
-        {"id": str(n), "outcome": OUTCOMES[n * 7 % 4], "answerable": n % 3 > 0, "cluster": n % 9}
+        {"id": str(n), "outcome": OUTCOMES[n * 7 % 4], "answerable": n % 4 < 2, "cluster": n % 9}
         for n in range(90)
     ]
     path = write_rows(tmp_path / "a.jsonl", rows)
