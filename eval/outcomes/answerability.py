@@ -93,6 +93,10 @@ def _explain_missing_skill(graded: GradedAnswers) -> Iterator[str]:
             f"{'it' if n_unknown == 1 else 'the first'} is {show_text(unknown[0].id)} "
             f"({_get_place(graded, unknown[0])})"
         )
+    n_expected = max((n for n, _ in graded.expected.values()), default=0)
+    n_unseen = n_expected - len({answer.id for answer in graded.answers})
+    if known and not unknown and n_unseen > 0:
+        yield "whether the questions that a log lacks have an answer is not known: no skill"
 
 
 def _find_unanswerable(graded: GradedAnswers) -> set[str]:

@@ -31,8 +31,8 @@ def main(
             "--map",
             metavar="FIELD=THEIRS[,…]",
             help="The files' own names of the fields id, outcome, answerable, confidence, "
-            "repeat, cluster and system; id=a+b joins two fields, unanswerable=FIELD is the "
-            "opposite of answerable.",
+            "repeat, cluster, system and question; id=a+b joins two fields, "
+            "unanswerable=FIELD is the opposite of answerable.",
         ),
     ] = None,
     values: Annotated[

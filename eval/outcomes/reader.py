@@ -9,6 +9,7 @@
 | ``confidence`` | probability in [0, 1] that the answer is right, or in per cent; optional |
 | ``repeat`` | number of the repeat, such as its seed, optional |
 | ``cluster`` | what is resampled together, optional; by default the question |
+| ``question`` | text of the question, optional; it shows whether an id means the same |
 | ``system`` | name of the system, optional; by default the name of the file |
 """
 
@@ -35,15 +36,17 @@ from eval.harness.predictions.rows import (
     read_header,
 )
 from eval.model.foreign_values import check_confidence, make_storable
-from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
+from eval.outcomes.evaluation_logs import read_log
 from eval.outcomes.grades import OUTCOMES, is_empty, read_grades
+from eval.outcomes.log_content import LocatedRow, LogContent
+from eval.outcomes.question_texts import hash_question_text
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
 
 FIELDS: Final = (
     *("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system"),
-    "unanswerable",
+    *("unanswerable", "question"),
 )
 
 SQUAD_SCORES: Final = ("exact", "F1")
@@ -65,6 +68,8 @@ class Answer(NamedTuple):
     repeat: int = 0
     cluster: str = ""
     confidence: float | None = None
+    content: str = ""
+    """Hash of the question's text; empty if it is not known."""
     scores: tuple[float, ...] = ()
     """Scores of a data set's own, in the order of ``SQUAD_SCORES``; empty for graded answers."""
 
@@ -77,11 +82,13 @@ class GradedAnswers:
         answers: in the order of the files.
         notes: how grades were read, and what is left out.
         places: system, id and repeat of an answer → its file and row; empty for SQuAD.
+        expected: system → the numbers of questions and of repeats that its log was to have.
     """
 
     answers: list[Answer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     places: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    expected: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict[str, str]:
@@ -139,9 +146,11 @@ def read_graded_answers(
         is_unnamed = file.path.suffix.lower() == ".gz" and not file.is_named
         name = Path(file.name).stem if is_unnamed else file.name
         constants: set[str] = set()
-        rows, columns = _read_file_rows(
+        log, columns = _read_file(
             file.path, field_map.get("outcome", "outcome"), filter_name, constants
         )
+        rows = log.rows
+        graded.notes += (f"{file.path}: {note}" for note in log.notes)
         if constants:
             graded.notes.append(f"{file.path}: {join_list(sorted(constants))} is read as null")
         all_columns |= columns
@@ -154,6 +163,7 @@ def read_graded_answers(
         systems = {_read_text(row, names["system"]) for _, row in rows} - {""}
         is_named = file.is_named and len(systems) <= 1
         unreadable: list[str] = []
+        n_before = len(graded.answers)
         for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
             fields = header.write_decimal_point(row, names["confidence"])
             answer = _read_answer(fields, where, outcome, name, names, columns)
@@ -173,6 +183,7 @@ def read_graded_answers(
             graded.answers.append(answer)
         if not rows:
             raise RecordError("the file has no answers", where=str(file.path))
+        _note_missing(graded, log, file.path, {a.system for a in graded.answers[n_before:]})
         if unreadable:
             graded.notes.append(
                 f"{file.path}: {describe_unreadable_confidences(len(unreadable), unreadable[0])}"
@@ -187,16 +198,29 @@ def read_graded_answers(
     return graded
 
 
-def _read_file_rows(
+def _note_missing(graded: GradedAnswers, log: LogContent, path: Path, systems: set[str]) -> None:
+    """Notes that a log lacks answers that it was to have."""
+    n_expected = log.n_questions * log.n_repeats
+    for system in sorted(systems):
+        n_given = sum(answer.system == system for answer in graded.answers)
+        if n_given < n_expected:
+            graded.expected[system] = log.n_questions, log.n_repeats
+            graded.notes.append(
+                f"{path}: {show_text(system)} has {n_given:,} of the {n_expected:,} answers that "
+                "the log was to have; the others count as unusable"
+            )
+
+
+def _read_file(
     path: Path, outcome: str, filter_name: str, constants: set[str]
-) -> tuple[list[LocatedRow], dict[str, None]]:
-    """Reads the rows of a file, which may be compressed, and the names of its fields."""
+) -> tuple[LogContent, dict[str, None]]:
+    """Reads a file, which may be compressed, and the names of its fields."""
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        rows = read_log_rows(path, outcome=outcome, filter_name=filter_name, constants=constants)
+        log = read_log(path, outcome=outcome, filter_name=filter_name, constants=constants)
         # The header is read because a column of empty cells is in no row.
-        names = [*read_header(path).names, *(name for _, row in rows for name in row)]
-        return rows, dict.fromkeys(names)
+        names = [*read_header(path).names, *(name for _, row in log.rows for name in row)]
+        return log, dict.fromkeys(names)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem
         try:
@@ -208,12 +232,13 @@ def _read_file_rows(
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
         try:
-            rows, columns = _read_file_rows(plain, outcome, filter_name, constants)
+            log, columns = _read_file(plain, outcome, filter_name, constants)
         except EpocheError as error:
             # The user knows only the compressed file.
             error.where = error.where.replace(str(plain), str(path), 1)
             raise
-        return [(where.replace(str(plain), str(path), 1), row) for where, row in rows], columns
+        rows = [(where.replace(str(plain), str(path), 1), row) for where, row in log.rows]
+        return log._replace(rows=rows), columns
 
 
 def _find_fields(columns: Mapping[str, None], field_map: Mapping[str, str]) -> dict[str, str]:
@@ -271,6 +296,7 @@ def _read_answer(
         ),
         confidence=_read_confidence(row.get(names["confidence"])),
         cluster=_read_text(row, names["cluster"]),
+        content=hash_question_text(_read_text(row, names["question"])),
     )
 
 

@@ -62,6 +62,9 @@ class QuestionOutcomes(msgspec.Struct, frozen=True, kw_only=True):
 
     ids: tuple[str, ...]
     """The starts of the SHA-256 hashes of the questions' ids, which are often the questions."""
+    contents: tuple[str, ...] | None = None
+    """The starts of the SHA-256 hashes of the questions' texts, empty where one is not known; null
+    if none is, and in records of versions that did not write it."""
     answerable: str | None = None
     """y or n; null if it is not known of all questions."""
     clusters: tuple[int, ...] | None = None
@@ -183,6 +186,8 @@ def _check_questions(questions: QuestionOutcomes, systems: Mapping[str, SystemOu
     lengths = {len(text) for text in texts}
     if questions.answerable is not None:
         lengths.add(len(questions.answerable))
+    if questions.contents is not None:
+        lengths.add(len(questions.contents))
     if questions.clusters is not None:
         lengths.add(len(questions.clusters))
     if lengths != {n} or len(set(questions.ids)) != n:

@@ -98,7 +98,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         )
     notes = list(graded.notes)
     for system, missing in table.missing.items():
-        if missing:
+        if missing and system not in graded.expected:
             notes.append(
                 f"{system} lacks {format_count(missing, 'answer')} that other systems or repeats "
                 "have; they count as unusable"

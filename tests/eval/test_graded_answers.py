@@ -686,6 +686,22 @@ def test_systems_without_a_common_question_are_not_compared(tmp_path: Path):
     assert "'a' and 'c' have no question in common: the first has 'q0', the second 'x-q0'" in line
 
 
+def test_ids_of_other_questions_are_refused(tmp_path: Path):
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("id,outcome,question\n1,right,Who?\n2,right,When?\n")
+    second.write_text("id,outcome,prompt\n1,right,Who?\n2,right,When?\n")
+    assert run_outcomes(first, second).code == 0
+    second.write_text("id,outcome,question\n1,right,WHO?\n2,right,Where?\n")
+    line = check_error_line(run_outcomes(first, second), 12)
+    assert f"the id '2' is of another question than at {first}:3 ({second}:3)" in line
+    assert run_outcomes(first, second, "--map", "question=id").code == 0
+    # A system that is asked in several wordings has the question, if one of them is the same.
+    second.write_text(
+        "id,outcome,question,repeat\n1,right,Who?,0\n2,right,Where?,0\n2,right,When?,1\n"
+    )
+    assert run_outcomes(first, second).code == 0
+
+
 def test_answers_without_a_confidence_are_counted():
     answers = make_answers("s", "rrwwa")
     answers[0] = answers[0]._replace(confidence=0.9)

@@ -387,6 +387,28 @@ def test_a_majority_that_failed_calls_leave_open_is_that_of_the_record(tmp_path:
     check_gate(0, record, "--metric", "majority-skill@.5>=0.6", "--max-failures", "0.1")
 
 
+def test_a_baseline_of_other_questions_is_refused(tmp_path: Path) -> None:
+    def write(name: str, word: str) -> Path:
+        rows = [{**row, "question": f"{word} {row['id']}?"} for row in make_rows(90)]
+        return write_record(tmp_path, name, rows)
+
+    now, other, same = write("now", "who"), write("other", "when"), write("same", " Who ")
+    line = check_error_line(run_epoche("gate", now, "--baseline", other), 1)
+    assert f"120 questions of 120 with the same id are others in {other}" in line
+    assert str(now) in line
+    check_gate(0, now, "--baseline", same)
+    # A record without texts, as of earlier versions.
+    old = write_record(tmp_path, "old", make_rows(90))
+    assert json.loads(old.read_text())["questions"]["contents"] is None
+    check_gate(0, now, "--baseline", old)
+    check_gate(0, old, "--baseline", now)
+    document = json.loads(old.read_text())
+    del document["questions"]["contents"], document["content_sha256"]
+    old.write_text(json.dumps(document))
+    check_gate(0, now, "--baseline", old)
+    assert "who" not in now.read_text()
+
+
 def test_systems_are_paired_by_name(tmp_path: Path) -> None:
     def write_two(name: str, names: tuple[str, str]) -> Path:
         rows = [{**row, "system": system} for system in names for row in make_rows(90)]
