@@ -20,7 +20,7 @@ MAX_IMPOSSIBLE: Final = 0.05
 _MIN_IMPOSSIBLE: Final = 3
 """Fewer right answers than these are mistakes of rows, whatever their share, unless all are."""
 _OPPOSITES: Final = re.compile(
-    r"un_?answerable|not_?answerable|impossible|should_?(abstain|refuse)|no_?answer|false_?premise"
+    r"un_?answerable|not_?answerable|impossible|should_?(abstain|refuse)|(^|_|has)no_?answer|false_?premise"
 )
 """Names of fields that say that a question has no answer."""
 
