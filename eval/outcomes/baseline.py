@@ -9,6 +9,7 @@ from pathlib import Path
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes.measures import list_measures
 from eval.outcomes.pairs import ACCURACY, compare_pairs, resample_measures
+from eval.outcomes.question_texts import OTHER_QUESTIONS_HINT
 from eval.outcomes.reader import Answer, GradedAnswers
 from eval.outcomes.record import (
     OUTCOME_LETTERS,
@@ -106,7 +107,8 @@ def compare_with_baseline(
 
     Raises:
         RecordError: a record does not have the outcomes of its questions, the records have no
-            question in common, or a question is answerable in one of them only.
+            question in common, an id is of different questions, or a question is answerable in one
+            of them only.
     """
     found = _get_questions(candidate), _get_questions(baseline)
     # Sorted, so that resamples do not depend on the order of the records.
@@ -117,6 +119,7 @@ def compare_with_baseline(
             where=str(candidate.path),
             hint="A baseline has answers to the same questions, with the same ids.",
         )
+    _check_contents(candidate, baseline, shared)
     is_known = all(questions.answerable is not None for questions in found)
     # Clusters are the candidate's, if it has any: those of the baseline have other numbers.
     clustered = found[0] if found[0].clusters is not None else found[1]
@@ -193,6 +196,27 @@ def _get_questions(system: RecordedSystem) -> QuestionOutcomes:
             hint="An older version wrote it: make it again with `epoche outcomes --out`.",
         )
     return questions
+
+
+def _check_contents(
+    candidate: RecordedSystem, baseline: RecordedSystem, shared: Sequence[str]
+) -> None:
+    """Raises a ``RecordError`` if the same id is of different questions, by their texts."""
+    now, earlier = (
+        dict(zip(questions.ids, questions.contents or (), strict=False))
+        for questions in map(_get_questions, (candidate, baseline))
+    )
+    different = [
+        id_ for id_ in shared if now.get(id_) and earlier.get(id_) and now[id_] != earlier[id_]
+    ]
+    if different:
+        raise RecordError(
+            f"{format_count(len(different), 'question')} of {len(shared):,} with the same id "
+            f"{'is another one' if len(different) == 1 else 'are others'} in {baseline.path}; the "
+            f"hash of {'the' if len(different) == 1 else 'the first'} id is {different[0]}",
+            where=str(candidate.path),
+            hint=OTHER_QUESTIONS_HINT,
+        )
 
 
 def _list_answered(questions: QuestionOutcomes, system: str) -> set[str]:

@@ -31,7 +31,8 @@ def main(
             "--map",
             metavar="FIELD=THEIRS[,…]",
             help="The files' own names of the fields id, outcome, answerable, confidence, "
-            "repeat, cluster and system; id=a+b joins two fields.",
+            "repeat, cluster, system and question; id=a+b joins two fields, "
+            "unanswerable=FIELD is the opposite of answerable.",
         ),
     ] = None,
     values: Annotated[
@@ -51,6 +52,14 @@ def main(
             "strict-match.",
         ),
     ] = "",
+    right_refusals: Annotated[
+        bool,
+        typer.Option(
+            "--right-refusals",
+            help="The files grade a good refusal as right: on a question without an answer, right "
+            "means abstained.",
+        ),
+    ] = False,
     squad_gold: Annotated[
         Path | None,
         typer.Option(
@@ -81,8 +90,13 @@ def main(
     predictions for SQuAD 2.0 are graded as by its script.
     """
     from eval.metrics.measurement import ResamplingPlan
-    from eval.outcomes.answerability import check_answerability
-    from eval.outcomes.reader import FIELDS, OUTCOMES, parse_pairs, read_graded_answers
+    from eval.outcomes.answerability import (
+        check_answerability,
+        check_field_name,
+        read_right_refusals,
+    )
+    from eval.outcomes.grades import OUTCOMES
+    from eval.outcomes.reader import FIELDS, parse_pairs, read_graded_answers
     from eval.outcomes.report import measure_outcomes
     from eval.outcomes.squad import read_squad_answers
     from kg.base.errors import RecordError, SettingError
@@ -92,22 +106,23 @@ def main(
         inputs = [Path(file.rpartition("=")[2]) for file in (*files, *(na_prob or ()))]
         check_output(out, [*inputs, *([squad_gold] if squad_gold else [])])
     if squad_gold is not None:
-        if field_map or values or filter_name:
+        if field_map or values or filter_name or right_refusals:
             raise SettingError(
                 "predictions for SQuAD have neither other fields nor grades nor filters",
                 where="--squad-gold",
-                hint="Leave out --map, --value and --filter.",
+                hint="Leave out --map, --value, --filter and --right-refusals.",
             )
         graded = read_squad_answers(squad_gold, files, na_prob or ())
     elif na_prob:
         raise SettingError("only predictions for SQuAD have these", where="--na-prob")
     else:
+        names = parse_pairs(field_map or (), "--map", FIELDS)
+        check_field_name(names)
         graded = read_graded_answers(
-            files,
-            parse_pairs(field_map or (), "--map", FIELDS),
-            parse_pairs(values or (), "--value", OUTCOMES),
-            filter_name,
+            files, names, parse_pairs(values or (), "--value", OUTCOMES), filter_name
         )
+        if right_refusals:
+            read_right_refusals(graded)
         graded.notes += check_answerability(graded)
     try:
         report = measure_outcomes(graded, ResamplingPlan(resamples, seed, confidence))

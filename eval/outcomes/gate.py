@@ -85,13 +85,22 @@ def check_outcomes(request: GateRequest) -> list[Check]:
     return checks
 
 
-def _read_systems(paths: Sequence[Path], *, allow_changed: bool) -> list[RecordedSystem]:
-    """Reads the systems of some records, which must have different names."""
+def _read_systems(
+    paths: Sequence[Path], *, allow_changed: bool, of: str = ""
+) -> list[RecordedSystem]:
+    """Reads the systems of some records, which must have different names, and prints all notes.
+
+    Args:
+        paths: the records.
+        allow_changed: as in ``read_outcomes``.
+        of: what stands before each note.
+    """
     systems: dict[str, RecordedSystem] = {}
     for path in paths:
         report = read_outcomes(path, allow_changed=allow_changed)
-        for note in filter(is_about_metrics, report.notes):
-            print_text(f"WARNING: {to_one_line(note)}")
+        for note in report.notes:
+            kind = "WARNING" if is_about_metrics(note) else "note"
+            print_text(f"{kind}: {of}{to_one_line(note)}")
         for name in report.systems:
             if name in systems:
                 raise DuplicateIdError(
@@ -108,7 +117,9 @@ def _compare_systems(
 ) -> list[Check]:
     """Compares every system with the same system in the baseline, on the questions of both."""
     where = ", ".join(map(str, request.baseline))
-    earlier = _read_systems(request.baseline, allow_changed=request.allow_changed)
+    earlier = _read_systems(
+        request.baseline, allow_changed=request.allow_changed, of="of the baseline: "
+    )
     pairs = pair_systems(systems, earlier, where=where)
     named = list(dict.fromkeys(condition.metric for condition in conditions))
     comparisons: list[Comparison] = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.outcomes.reader import OUTCOMES
+from eval.outcomes.grades import OUTCOMES
 from eval.stats.bootstrap import Floats
 
 PENALTIES = (0.0, 0.5, 0.75, 0.9)

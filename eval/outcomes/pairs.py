@@ -16,8 +16,8 @@ from eval.metrics.comparison import (
     flip_signs,
 )
 from eval.metrics.measurement import ResamplingPlan, SystemPair
+from eval.outcomes.grades import OUTCOMES
 from eval.outcomes.measures import Measure
-from eval.outcomes.reader import OUTCOMES
 from eval.outcomes.record import OutcomeComparison
 from eval.outcomes.table import OutcomeTable
 from eval.stats.bootstrap import (

@@ -3,11 +3,13 @@
 | field | what it is |
 |---|---|
 | ``id`` | id of the question; ``--map id=a+b`` joins two fields |
-| ``outcome`` | right, wrong, abstained or unusable, in one of the spellings of ``SPELLINGS`` |
+| ``outcome`` | right, wrong, abstained or unusable, in a spelling of ``grades.py`` |
 | ``answerable`` | whether the question has an answer, optional |
+| ``unanswerable`` | the opposite; only if ``field_map`` names it |
 | ``confidence`` | probability in [0, 1] that the answer is right, or in per cent; optional |
 | ``repeat`` | number of the repeat, such as its seed, optional |
 | ``cluster`` | what is resampled together, optional; by default the question |
+| ``question`` | text of the question, optional; it shows whether an id means the same |
 | ``system`` | name of the system, optional; by default the name of the file |
 """
 
@@ -34,38 +36,24 @@ from eval.harness.predictions.rows import (
     read_header,
 )
 from eval.model.foreign_values import check_confidence, make_storable
-from eval.outcomes.evaluation_logs import LocatedRow, read_log_rows
+from eval.outcomes.evaluation_logs import read_log
+from eval.outcomes.grades import OUTCOMES, is_empty, read_grades
+from eval.outcomes.log_content import LocatedRow, LogContent
+from eval.outcomes.question_texts import hash_question_text
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
 
-OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
-"""``unusable``: the answer cannot be graded, or the call failed."""
-FIELDS: Final = ("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system")
+FIELDS: Final = (
+    *("id", "outcome", "answerable", "confidence", "repeat", "cluster", "system"),
+    *("unanswerable", "question"),
+)
 
 SQUAD_SCORES: Final = ("exact", "F1")
 """The official scores of SQuAD 2.0: exact match, and F1 of the words."""
 
-SPELLINGS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("right", "correct", "true", "1", "1.0", "pass", "passed"), "right"),
-    **dict.fromkeys(("wrong", "incorrect", "false", "0", "0.0", "fail", "failed"), "wrong"),
-    **dict.fromkeys(
-        ("abstained", "abstain", "abstention", "not_attempted", "not attempted", "unknown"),
-        "abstained",
-    ),
-    **dict.fromkeys(
-        ("refused", "refusal", "no answer", "no_answer", "unanswered", "idk"), "abstained"
-    ),
-    **dict.fromkeys(("unusable", "invalid", "error", "unreadable", "unparsable"), "unusable"),
-}
-_LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
-    "SimpleQA": {"a": "right", "b": "wrong", "c": "abstained"},
-    "Inspect": {"c": "right", "i": "wrong", "n": "abstained"},
-}
-"""Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
 _YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "oui", "vrai"))
 _NO = frozenset(("false", "0", "0.0", "no", "nein", "falsch", "non", "faux"))
-_MAX_SHOWN = 3
 _MAX_SHOWN_CHARS = 60
 
 
@@ -79,6 +67,8 @@ class Answer(NamedTuple):
     repeat: int = 0
     cluster: str = ""
     confidence: float | None = None
+    content: str = ""
+    """Hash of the question's text; empty if it is not known."""
     scores: tuple[float, ...] = ()
     """Scores of a data set's own, in the order of ``SQUAD_SCORES``; empty for graded answers."""
 
@@ -91,11 +81,13 @@ class GradedAnswers:
         answers: in the order of the files.
         notes: how grades were read, and what is left out.
         places: system, id and repeat of an answer → its file and row; empty for SQuAD.
+        expected: system → the numbers of questions and of repeats that its log was to have.
     """
 
     answers: list[Answer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     places: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    expected: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict[str, str]:
@@ -138,7 +130,7 @@ def read_graded_answers(
     Args:
         files: ``[NAME=]FILE`` each: JSON lines, a JSON array or CSV, possibly with ``.gz``.
         field_map: our name of a field → the files' name.
-        values: spelling of an outcome in lower case → the outcome; before ``SPELLINGS``.
+        values: spelling of an outcome in lower case → the outcome; before those of ``grades.py``.
         filter_name: the filter of logs of lm-evaluation-harness; empty if they have only one.
 
     Raises:
@@ -153,14 +145,16 @@ def read_graded_answers(
         is_unnamed = file.path.suffix.lower() == ".gz" and not file.is_named
         name = Path(file.name).stem if is_unnamed else file.name
         constants: set[str] = set()
-        rows, columns = _read_file_rows(
+        log, columns = _read_file(
             file.path, field_map.get("outcome", "outcome"), filter_name, constants
         )
+        rows = log.rows
+        graded.notes += (f"{file.path}: {note}" for note in log.notes)
         if constants:
             graded.notes.append(f"{file.path}: {join_list(sorted(constants))} is read as null")
         all_columns |= columns
         names = _find_fields(columns, field_map)
-        outcomes = _read_outcomes(rows, file.path, names["outcome"], values, columns)
+        outcomes = read_grades(_collect_grades(rows, names["outcome"], columns), file.path, values)
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
         header = read_header(file.path)
@@ -168,12 +162,13 @@ def read_graded_answers(
         systems = {_read_text(row, names["system"]) for _, row in rows} - {""}
         is_named = file.is_named and len(systems) <= 1
         unreadable: list[str] = []
+        n_before = len(graded.answers)
         for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
             fields = header.write_decimal_point(row, names["confidence"])
             answer = _read_answer(fields, where, outcome, name, names, columns)
             if is_named:
                 answer = answer._replace(system=name)
-            if answer.confidence is None and not _is_empty(fields.get(names["confidence"])):
+            if answer.confidence is None and not is_empty(fields.get(names["confidence"])):
                 unreadable.append(show_text(str(fields[names["confidence"]])))
             key = answer.system, answer.id, answer.repeat
             if key in graded.places:
@@ -187,6 +182,7 @@ def read_graded_answers(
             graded.answers.append(answer)
         if not rows:
             raise RecordError("the file has no answers", where=str(file.path))
+        _note_missing(graded, log, file.path, {a.system for a in graded.answers[n_before:]})
         if unreadable:
             graded.notes.append(
                 f"{file.path}: {describe_unreadable_confidences(len(unreadable), unreadable[0])}"
@@ -201,16 +197,29 @@ def read_graded_answers(
     return graded
 
 
-def _read_file_rows(
+def _note_missing(graded: GradedAnswers, log: LogContent, path: Path, systems: set[str]) -> None:
+    """Notes that a log lacks answers that it was to have."""
+    n_expected = log.n_questions * log.n_repeats
+    for system in sorted(systems):
+        n_given = sum(answer.system == system for answer in graded.answers)
+        if n_given < n_expected:
+            graded.expected[system] = log.n_questions, log.n_repeats
+            graded.notes.append(
+                f"{path}: {show_text(system)} has {n_given:,} of the {n_expected:,} answers that "
+                "the log was to have; the others count as unusable"
+            )
+
+
+def _read_file(
     path: Path, outcome: str, filter_name: str, constants: set[str]
-) -> tuple[list[LocatedRow], dict[str, None]]:
-    """Reads the rows of a file, which may be compressed, and the names of its fields."""
+) -> tuple[LogContent, dict[str, None]]:
+    """Reads a file, which may be compressed, and the names of its fields."""
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        rows = read_log_rows(path, outcome=outcome, filter_name=filter_name, constants=constants)
+        log = read_log(path, outcome=outcome, filter_name=filter_name, constants=constants)
         # The header is read because a column of empty cells is in no row.
-        names = [*read_header(path).names, *(name for _, row in rows for name in row)]
-        return rows, dict.fromkeys(names)
+        names = [*read_header(path).names, *(name for _, row in log.rows for name in row)]
+        return log, dict.fromkeys(names)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem
         try:
@@ -222,12 +231,13 @@ def _read_file_rows(
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
         try:
-            rows, columns = _read_file_rows(plain, outcome, filter_name, constants)
+            log, columns = _read_file(plain, outcome, filter_name, constants)
         except EpocheError as error:
             # The user knows only the compressed file.
             error.where = error.where.replace(str(plain), str(path), 1)
             raise
-        return [(where.replace(str(plain), str(path), 1), row) for where, row in rows], columns
+        rows = [(where.replace(str(plain), str(path), 1), row) for where, row in log.rows]
+        return log._replace(rows=rows), columns
 
 
 def _find_fields(columns: Mapping[str, None], field_map: Mapping[str, str]) -> dict[str, str]:
@@ -237,6 +247,8 @@ def _find_fields(columns: Mapping[str, None], field_map: Mapping[str, str]) -> d
         by_plain_name.setdefault(column.strip().casefold(), []).append(column)
     found = {}
     for name in FIELDS:
+        if name == "unanswerable" and name not in field_map:
+            continue
         parts = _split_name(field_map.get(name, name), columns)
         similar = [by_plain_name.get(part.strip().casefold(), []) for part in parts]
         found[name] = "+".join(
@@ -251,65 +263,15 @@ def _split_name(name: str, columns: Mapping[str, None]) -> list[str]:
     return [name] if name in columns else name.split("+")
 
 
-class _Outcomes(NamedTuple):
-    outcomes: list[str]
-    note: str
-
-
-def _read_outcomes(
-    rows: Sequence[LocatedRow],
-    path: Path,
-    name: str,
-    values: Mapping[str, str],
-    columns: Mapping[str, None],
-) -> _Outcomes:
-    """Reads the outcomes of a file, whose letters must all be of one set of grades."""
-    given: list[tuple[str, str]] = []
+def _collect_grades(
+    rows: Sequence[LocatedRow], name: str, columns: Mapping[str, None]
+) -> list[tuple[str, str]]:
+    """Collects file and line, and grade in lower case, of each row."""
     for where, row in rows:
-        if _is_empty(row.get(name)):
-            n_more = sum(_is_empty(other.get(name)) for _, other in rows) - 1
+        if is_empty(row.get(name)):
+            n_more = sum(is_empty(other.get(name)) for _, other in rows) - 1
             raise _make_field_error("outcome", name, row, where, columns, n_more)
-        given.append((where, str(row[name]).strip().casefold()))
-    known = {**SPELLINGS, **values}
-    unknown = {text for _, text in given if text not in known}
-    note = ""
-    if unknown:
-        sets = [(kind, letters) for kind, letters in _LETTERS.items() if unknown <= set(letters)]
-        if len(sets) == 1:
-            kind, letters = sets[0]
-            known = {**letters, **known}
-            pairs = (f"{letter.upper()} {known[letter]}" for letter in letters)
-            note = f"grades are read as those of {kind}: {', '.join(pairs)}"
-        else:
-            raise _make_outcome_error(given, known, path)
-    outcomes = [known[text] for _, text in given]
-    if outcomes and set(outcomes) == {"unusable"}:
-        shown = ", ".join(
-            show_text(text) for text in list(dict.fromkeys(t for _, t in given))[:_MAX_SHOWN]
-        )
-        raise RecordError(
-            f"no answer is usable: all {len(outcomes):,} outcomes are {shown}",
-            where=str(path),
-            hint="Say what they mean with --value THEIRS=OUTCOME, or name another column.",
-        )
-    return _Outcomes(outcomes, note)
-
-
-def _make_outcome_error(
-    given: Sequence[tuple[str, str]], known: Mapping[str, str], path: Path
-) -> RecordError:
-    lines: dict[str, str] = {}
-    for where, text in given:
-        if text not in known:
-            lines.setdefault(text, where.rpartition(":")[2])
-    shown = ", ".join(
-        f"{show_text(text)} (line {lines[text]})" for text in list(lines)[:_MAX_SHOWN]
-    )
-    return RecordError(
-        f"these outcomes are not known: {shown}{', …' if len(lines) > _MAX_SHOWN else ''}",
-        where=str(path),
-        hint=f"Say what they mean with --value THEIRS=OUTCOME; outcomes are {join_list(OUTCOMES)}.",
-    )
+    return [(where, str(row[name]).strip().casefold()) for where, row in rows]
 
 
 def _read_answer(
@@ -327,22 +289,18 @@ def _read_answer(
         system=clean_text(_read_text(row, names["system"]), _MAX_SHOWN_CHARS) or name,
         id=make_storable(item),
         outcome=outcome,
-        answerable=_read_answerable(row.get(names["answerable"]), where),
+        answerable=_read_answerable(row, names, where),
         repeat=read_repeat(_read_text(row, names["repeat"]) or "0", where),
         confidence=_read_confidence(row.get(names["confidence"])),
         cluster=_read_text(row, names["cluster"]),
+        content=hash_question_text(_read_text(row, names["question"])),
     )
-
-
-def _is_empty(value: Any) -> bool:
-    """Returns whether a field is not given: it is absent, null or an empty text."""
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _read_text(row: Mapping[str, Any], name: str) -> str:
     """Returns a field as text without spaces around it; empty if it is not given."""
     value = row.get(name)
-    return "" if _is_empty(value) else make_storable(str(value).strip())
+    return "" if is_empty(value) else make_storable(str(value).strip())
 
 
 def _make_field_error(
@@ -363,7 +321,7 @@ def _make_field_error(
             hint=f"It has the fields {list_names(row)}; name the right one with --map {field}=….",
         )
     more = f", and in {n_more:,} more rows" if n_more > 1 else ", and in 1 more row" * n_more
-    empty = next((part for part in parts if _is_empty(row.get(part))), "")
+    empty = next((part for part in parts if is_empty(row.get(part))), "")
     if not empty:
         return RecordError(
             f"a row has no {name!r} that is a text or a whole number",
@@ -395,14 +353,16 @@ def _read_confidence(value: Any) -> float | None:
     return check_confidence(parse_number(value) if isinstance(value, str) else value, [])
 
 
-def _read_answerable(value: Any, where: str) -> bool | None:
+def _read_answerable(row: Mapping[str, Any], names: Mapping[str, str], where: str) -> bool | None:
+    field = "unanswerable" if "unanswerable" in names else "answerable"
+    value = row.get(names[field])
     text = str(value).strip().casefold()
     if value is None or text == "":
         return None
     if text not in _YES | _NO:
         raise RecordError(
-            f"answerable is {show_text(str(value))}, neither true nor false",
+            f"{field} is {show_text(str(value))}, neither true nor false",
             where=where,
             hint="Write true or false, or yes or no, also in German or French.",
         )
-    return text in _YES
+    return (text in _YES) == (field == "answerable")

@@ -13,8 +13,8 @@ import numpy as np
 from eval.harness.predictions.rows import MAX_ARRAY_BYTES
 from eval.metrics.comparison import Comparison
 from eval.metrics.record_digest import check_digest
+from eval.outcomes.grades import OUTCOMES
 from eval.outcomes.measures import compute_value, list_measures, vote
-from eval.outcomes.reader import OUTCOMES
 from eval.stats.bootstrap import Floats
 from eval.stats.estimates import Estimate
 from kg.base.errors import RecordError
@@ -62,6 +62,9 @@ class QuestionOutcomes(msgspec.Struct, frozen=True, kw_only=True):
 
     ids: tuple[str, ...]
     """The starts of the SHA-256 hashes of the questions' ids, which are often the questions."""
+    contents: tuple[str, ...] | None = None
+    """The starts of the SHA-256 hashes of the questions' texts, empty where one is not known; null
+    if none is, and in records of versions that did not write it."""
     answerable: str | None = None
     """y or n; null if it is not known of all questions."""
     clusters: tuple[int, ...] | None = None
@@ -183,6 +186,8 @@ def _check_questions(questions: QuestionOutcomes, systems: Mapping[str, SystemOu
     lengths = {len(text) for text in texts}
     if questions.answerable is not None:
         lengths.add(len(questions.answerable))
+    if questions.contents is not None:
+        lengths.add(len(questions.contents))
     if questions.clusters is not None:
         lengths.add(len(questions.clusters))
     if lengths != {n} or len(set(questions.ids)) != n:

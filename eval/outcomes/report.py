@@ -16,6 +16,7 @@ from eval.harness.predictions.reader import show_text
 from eval.metrics.calibration import build_bootstrap_value, build_calibration_report
 from eval.metrics.measurement import ResamplingPlan
 from eval.metrics.record_digest import add_digest
+from eval.outcomes.grades import OUTCOMES
 from eval.outcomes.measures import (
     ABSTAINED,
     RIGHT,
@@ -27,7 +28,7 @@ from eval.outcomes.measures import (
 )
 from eval.outcomes.official_scores import measure_official
 from eval.outcomes.pairs import ACCURACY, compare_pairs, resample_measures
-from eval.outcomes.reader import OUTCOMES, GradedAnswers
+from eval.outcomes.reader import GradedAnswers
 from eval.outcomes.record import MAX_RISK_POINTS, OutcomesReport, SystemOutcomes
 from eval.outcomes.table import OutcomeTable
 from eval.stats.bootstrap import (
@@ -97,7 +98,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
         )
     notes = list(graded.notes)
     for system, missing in table.missing.items():
-        if missing:
+        if missing and system not in graded.expected:
             notes.append(
                 f"{system} lacks {format_count(missing, 'answer')} that other systems or repeats "
                 "have; they count as unusable"

@@ -28,7 +28,7 @@ from eval.blocks.text_format import (
     format_signed,
     to_chart_estimate,
 )
-from eval.outcomes.reader import OUTCOMES
+from eval.outcomes.grades import OUTCOMES
 from eval.outcomes.record import (
     OutcomeComparison,
     OutcomesReport,

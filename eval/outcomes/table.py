@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.harness.predictions.reader import MAX_REPEATS, show_text
-from eval.outcomes.reader import OUTCOMES, SQUAD_SCORES, Answer, GradedAnswers
+from eval.outcomes.grades import OUTCOMES
+from eval.outcomes.question_texts import OTHER_QUESTIONS_HINT, hash_text
+from eval.outcomes.reader import SQUAD_SCORES, Answer, GradedAnswers
 from eval.outcomes.record import OUTCOME_LETTERS, QuestionOutcomes
 from eval.stats.bootstrap import Floats
 from eval.stats.confidences import ConfidentReplies
 from kg.base.errors import RecordError
 
-_HASH_LENGTH = 16
+_UNSEEN = "\0unseen "
+"""Begins the ids of questions that a log was to have, and no file has."""
 
 
-def hash_question(id_: str) -> str:
-    """Returns the start of the hash of a question's id."""
-    return hashlib.sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+def _find_contents(graded: GradedAnswers) -> dict[str, str]:
+    """Finds the hash of each question's text; empty if it is not known, or has several.
+
+    Raises:
+        RecordError: the same id has different questions in two systems.
+    """
+    by_id: dict[str, dict[str, list[Answer]]] = {}
+    for answer in graded.answers:
+        if answer.content:
+            by_id.setdefault(answer.id, {}).setdefault(answer.system, []).append(answer)
+    contents: dict[str, str] = {}
+    different: list[tuple[Answer, Answer]] = []
+    for id_, systems in by_id.items():
+        first, *others = systems.values()
+        known = {answer.content for answer in first}
+        # Repeats of one system may have different texts.
+        other = next((o for o in others if known.isdisjoint(a.content for a in o)), None)
+        if other is not None:
+            different.append((first[0], other[0]))
+        contents[id_] = first[0].content if len(known) == 1 else ""
+    if different:
+        keys = [(answer.system, answer.id, answer.repeat) for answer in different[0]]
+        places = [graded.places.get(key, key[0]) for key in keys]
+        more = f", and so are {len(different) - 1:,} more" if len(different) > 1 else ""
+        raise RecordError(
+            f"the id {show_text(different[0][0].id)} is of another question than at "
+            f"{places[0]}{more}",
+            where=places[1],
+            hint=OTHER_QUESTIONS_HINT,
+        )
+    return contents
 
 
 class OutcomeTable:
     """The answers of all systems as counts per question and cell."""
 
     def __init__(self, graded: GradedAnswers) -> None:
-        self.ids = {id_: n for n, id_ in enumerate(dict.fromkeys(a.id for a in graded.answers))}
+        self.contents = _find_contents(graded)
+        ids = dict.fromkeys(a.id for a in graded.answers)
+        n_expected = max((n for n, _ in graded.expected.values()), default=0)
+        unseen = [f"{_UNSEEN}{number}" for number in range(len(ids), n_expected)]
+        self.ids = {id_: n for n, id_ in enumerate((*ids, *unseen))}
         self.systems = list(dict.fromkeys(a.system for a in graded.answers))
         answerable: dict[str, bool | None] = {}
         named: dict[str, str] = {}
@@ -49,6 +83,8 @@ class OutcomeTable:
                     f"and in {show_text(answer.cluster)}",
                     hint="Give a question the same cluster in all rows and files.",
                 )
+        for id_ in unseen:
+            answerable[id_], named[id_] = None, ""
         clusters = {id_: cluster or f"\0{id_}" for id_, cluster in named.items()}
         self.is_answerability_known = None not in answerable.values()
         self.is_answerable = np.array([answerable[i] is not False for i in self.ids])
@@ -64,11 +100,12 @@ class OutcomeTable:
         self.questions: dict[str, NDArray[np.int64]] = {}
         self.scores: dict[str, Floats] = {}
         for system in self.systems:
-            self._count(system, [a for a in graded.answers if a.system == system])
+            _, n_repeats = graded.expected.get(system, (0, 1))
+            self._count(system, [a for a in graded.answers if a.system == system], n_repeats)
 
-    def _count(self, system: str, answers: Sequence[Answer]) -> None:
+    def _count(self, system: str, answers: Sequence[Answer], n_repeats: int) -> None:
         # Some tools number repeats from 1, or by their seeds.
-        repeats = len({answer.repeat for answer in answers})
+        repeats = max(n_repeats, len({answer.repeat for answer in answers}))
         if repeats > MAX_REPEATS:
             raise RecordError(
                 f"{show_text(system)} has {repeats:,} repeats, more than {MAX_REPEATS:,}",
@@ -113,7 +150,10 @@ class OutcomeTable:
                 for column in np.stack(answers, axis=1).tolist()
             )
         return QuestionOutcomes(
-            ids=tuple(hash_question(id_) for id_ in self.ids),
+            ids=tuple(hash_text(id_) for id_ in self.ids),
+            contents=tuple(self.contents.get(id_, "") for id_ in self.ids)
+            if any(self.contents.values())
+            else None,
             answerable="".join("y" if known else "n" for known in self.is_answerable)
             if self.is_answerability_known
             else None,

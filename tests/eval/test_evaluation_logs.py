@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from stage_calls import check_error_line, run_epoche
 
-from eval.outcomes import evaluation_logs
+from eval.outcomes import inspect_logs
 from eval.outcomes.reader import read_graded_answers
 from kg.base.errors import EpocheError, RecordError
 
@@ -30,8 +30,8 @@ def make_sample(id_: Any, epoch: int = 1, metadata: Any = None, **values: Any) -
     }
 
 
-def write_log(path: Path, samples: list[dict[str, Any]]) -> Path:
-    header = {"version": 2, "status": "success", "eval": {"model": "m"}}
+def write_log(path: Path, samples: list[dict[str, Any]], **header_fields: Any) -> Path:
+    header = {"version": 2, "status": "success", "eval": {"model": "m"}, **header_fields}
     if path.suffix == ".eval":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("header.json", json.dumps(header))
@@ -88,6 +88,122 @@ def test_scorers_and_metadata_are_fields(tmp_path: Path) -> None:
     assert [answer.confidence for answer in graded.answers] == [0.75, 0.5]
 
 
+@pytest.mark.parametrize("name", ["log.eval", "log.json"])
+@pytest.mark.parametrize(
+    ("dataset", "config", "results", "n_expected"),
+    [
+        ({"samples": 100}, {"epochs": 1}, {}, 100),
+        ({"samples": 100}, {"limit": 8}, {}, 8),
+        ({"samples": 100}, {"limit": [10, 17], "epochs": 2}, {}, 14),
+        ({"samples": 100, "sample_ids": list(range(9))}, {"limit": 9}, {}, 9),
+        ({"samples": 100}, {"epochs": 2}, {"total_samples": 20}, 20),
+        ({"samples": 100}, {"sample_id": ["0", "1", "2", "3"]}, {}, 4),
+        ({"samples": 3}, {}, {}, 4),
+        ({"samples": True}, {"epochs": "x"}, {}, 4),
+    ],
+)
+def test_answers_that_a_log_of_inspect_lacks_are_unusable(
+    dataset: Any, config: Any, results: Any, n_expected: int, name: str, tmp_path: Path
+) -> None:
+    fields = {"eval": {"dataset": dataset, "config": config}, "results": results}
+    samples = [make_sample(n, a="C") for n in range(4)]
+    log = write_log(tmp_path / name, samples, status="cancelled", **fields)
+    done = run_epoche("outcomes", log, "--out", tmp_path / "out.json")
+    assert done.code == 0, done.err
+    assert f"note: {log}: the status of the log is 'cancelled'" in done.out
+    lacks = n_expected > 4
+    assert (f"has 4 of the {n_expected} answers that the log was to have" in done.out) == lacks
+    assert (f"log: 4 right, {n_expected - 4} unusable" in done.out) == lacks
+    gate = run_epoche("gate", tmp_path / "out.json", "--metric", "accuracy>=0.1")
+    assert gate.code == (100 if lacks else 0)
+    assert "the status of the log is 'cancelled'" in gate.out
+
+
+def test_answers_that_only_one_log_lacks_are_those_of_the_other(tmp_path: Path) -> None:
+    fields = {"eval": {"dataset": {"samples": 10}, "config": {}}}
+    known = [make_sample(n, 1, {"known": n < 5}, a="C" if n < 5 else "N") for n in range(10)]
+    part = write_log(tmp_path / "part.eval", known[:4], status="error", **fields)
+    full = write_log(tmp_path / "full.eval", known, **fields)
+    mapped = ("--map", "answerable=metadata.known")
+    done = run_epoche("outcomes", part, full, *mapped)
+    assert "10 questions, 5 answerable" in done.out
+    assert "part: 4 right, 6 unusable" in done.out
+    assert "full: 5 right, 5 abstained" in done.out
+    done = run_epoche("outcomes", part, *mapped)
+    assert "not known: no skill" in done.out
+    assert "utility@.5" in done.out
+
+
+def test_a_log_whose_process_ended_is_not_complete(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        start = {"version": 2, "eval": {"dataset": {"samples": 5}}}
+        archive.writestr("_journal/start.json", json.dumps(start))
+        archive.writestr("samples/1_epoch_1.json", json.dumps(make_sample(1, a="C")))
+    done = run_epoche("outcomes", path)
+    assert "the status of the log is 'started'" in done.out
+    assert "log: 1 right, 4 unusable" in done.out
+
+
+def test_samples_of_the_same_content_are_a_cluster(tmp_path: Path) -> None:
+    def find_clusters(samples: list[dict[str, Any]]) -> list[int]:
+        path = write_log(tmp_path / "log.json", samples)
+        clusters = [a.cluster for a in read_graded_answers([str(path)], {}, {}).answers]
+        return [clusters.index(cluster) if cluster else -1 for cluster in clusters]
+
+    texts = ["same?", "other?", "same?"]
+    samples = [{**make_sample(n, a="C"), "input": text} for n, text in enumerate(texts)]
+    assert find_clusters(samples) == [0, -1, 0]
+    # Ids of messages are random.
+    chats = [
+        {**sample, "input": [{"id": f"m{n}", "role": "user", "content": sample["input"]}]}
+        for n, sample in enumerate(samples)
+    ]
+    assert find_clusters(chats) == [0, -1, 0]
+    options = [["1", "2"], ["1", "2"], ["1", "3"]]
+    asked = [{**s, "choices": found} for s, found in zip(samples, options, strict=True)]
+    assert find_clusters(asked) == [-1, -1, -1]
+    # Epochs are repeats, and the id says so.
+    assert find_clusters([{**samples[0], "epoch": n} for n in (1, 2)]) == [-1, -1]
+
+
+def test_logs_of_other_questions_with_the_same_ids_are_refused(tmp_path: Path) -> None:
+    def write(name: str, texts: list[str], **more: Any) -> Path:
+        samples = [
+            {**make_sample(n, a="C" if n else "I"), "input": text, **more}
+            for n, text in enumerate(texts)
+        ]
+        return write_log(tmp_path / f"{name}.eval", samples)
+
+    first = write("first", ["Who?", "When was it?"])
+    line = check_error_line(run_epoche("outcomes", first, write("b", ["Who?", "Where?"])), 12)
+    assert f"the id '1' is of another question than at {first}:samples/1_epoch_1.json" in line
+    assert f"({tmp_path}/b.eval:samples/1_epoch_1.json)" in line
+    done = run_epoche("outcomes", first, tmp_path / "b.eval", "--map", "question=id")
+    assert "both" not in done.err
+    assert done.code == 0
+    # White space does not matter, nor the order of options and the letter of the right one.
+    assert run_epoche("outcomes", first, write("c", [" Who?", "When\nwas it?"])).code == 0
+    one = write("one", ["Who?", "Where?"], choices=["x", "y"], target="A")
+    two = write("two", ["Who?", "Where?"], choices=["y", "x"], target="B")
+    assert run_epoche("outcomes", one, two).code == 0
+
+
+def test_samples_of_two_tasks_of_lm_evaluation_harness_are_refused(tmp_path: Path) -> None:
+    def write(name: str, **more: Any) -> Path:
+        rows = [{**make_harness_sample(n, "none", acc=n), **more} for n in range(2)]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)))
+        return path
+
+    arc, other = write("arc"), write("other", doc={"question": "other"})
+    assert "and so are 1 more" in check_error_line(run_epoche("outcomes", arc, other), 12)
+    shuffled = write("shuffled", doc={"question": "?", "choices": ["x"]}, doc_hash="other")
+    assert run_epoche("outcomes", arc, shuffled).code == 0, "copies are one cluster in both files"
+    first, second = (write(name, doc={"x": "?"}, doc_hash=name) for name in ("one", "two"))
+    check_error_line(run_epoche("outcomes", first, second), 12)
+
+
 def test_a_log_without_scores_is_refused(tmp_path: Path) -> None:
     log = write_log(tmp_path / "log.eval", [make_sample(1), make_sample(2)])
     assert "inspect score" in check_error_line(run_epoche("outcomes", log), 12)
@@ -104,7 +220,7 @@ def test_a_damaged_archive_is_refused(content: bytes, tmp_path: Path) -> None:
 
 def test_a_large_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = write_log(tmp_path / "log.eval", [make_sample(1, 1, {"x": "y" * 5000}, a="C")])
-    monkeypatch.setattr(evaluation_logs, "MAX_ARRAY_BYTES", 4000)
+    monkeypatch.setattr(inspect_logs, "MAX_ARRAY_BYTES", 4000)
     with pytest.raises(RecordError, match="larger than 4,000 bytes"):
         read(log)
 
@@ -218,6 +334,66 @@ def test_results_of_promptfoo(tmp_path: Path) -> None:
     assert systems == {"a, prompt 0", "a, prompt 1"}
     write([{"success": True}])
     assert "promptfoo eval --output" in check_error_line(run_epoche("outcomes", path), 12)
+
+
+def write_promptfoo(path: Path, tests: list[str], providers: str = "ab", **more: Any) -> Path:
+    """Writes results; ``tests`` are the variables and the outcome by provider, as ``q1 10``."""
+    results = []
+    for number, test in enumerate(tests):
+        name, outcomes = test.split()
+        variables = {"question": name}
+        results += [
+            make_result(
+                number,
+                provider,
+                vars={**variables, "_conversation": [number]},
+                testCase={"vars": variables, "assert": more.get("checks", {}).get(number)},
+                success=outcome == "1",
+            )
+            for provider, outcome in zip(providers, outcomes, strict=True)
+        ]
+    stats = more.get("stats", {})
+    path.write_text(json.dumps({"results": {"results": results, "stats": stats}}))
+    return path
+
+
+def test_repeats_of_promptfoo_are_no_questions(tmp_path: Path) -> None:
+    tests = [*[f"q{n} 11" for n in range(6)], *[f"q{n} 10" for n in range(6, 10)]]
+    once = write_promptfoo(tmp_path / "once.json", tests)
+    often = write_promptfoo(tmp_path / "often.json", tests * 10)
+    found = []
+    for path in (once, often):
+        done = run_epoche("outcomes", path)
+        assert done.out.startswith("10 questions\n")
+        found.append(next(line for line in done.out.splitlines() if line.startswith("accuracy: ")))
+    assert all("no significant difference" in line for line in found)
+    answers = read_graded_answers([str(often)], {}, {}).answers
+    assert {(answer.id, answer.repeat) for answer in answers} == {
+        (str(n), repeat) for n in range(10) for repeat in range(10)
+    }
+    # Other files have the same questions, whether repeated or not.
+    assert "2 systems" not in run_epoche("outcomes", once, often).err
+
+
+def test_copies_of_some_tests_of_promptfoo_are_a_cluster(tmp_path: Path) -> None:
+    path = write_promptfoo(tmp_path / "log.json", ["q 1", "r 1", "q 0"], "a")
+    answers = read_graded_answers([str(path)], {}, {}).answers
+    assert [answer.id for answer in answers] == ["0", "1", "2"]
+    assert answers[0].cluster == answers[2].cluster != answers[1].cluster == ""
+    # Another assertion is another test, on the same text.
+    checks = {1: [{"type": "contains", "value": "x"}]}
+    write_promptfoo(path, ["q 1", "q 0"], "a", checks=checks)
+    answers = read_graded_answers([str(path)], {}, {}).answers
+    assert [answer.id for answer in answers] == ["0", "1"]
+    assert answers[0].cluster == answers[1].cluster != ""
+
+
+def test_results_that_promptfoo_counts_and_lacks_are_unusable(tmp_path: Path) -> None:
+    stats = {"successes": 6, "failures": 1, "errors": 1}
+    path = write_promptfoo(tmp_path / "log.json", ["q 11", "r 10"], stats=stats)
+    done = run_epoche("outcomes", path)
+    assert "a: 2 right, 2 unusable" in done.out
+    assert "b: 1 right, 1 wrong, 2 unusable" in done.out
 
 
 @pytest.mark.parametrize(

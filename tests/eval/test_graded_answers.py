@@ -22,9 +22,9 @@ from stage_calls import CommandResult, check_error_line, run_epoche
 
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes import command
+from eval.outcomes.grades import OUTCOMES
 from eval.outcomes.measures import PENALTIES, list_measures, vote
 from eval.outcomes.reader import (
-    OUTCOMES,
     Answer,
     GradedAnswers,
     parse_pairs,
@@ -259,6 +259,20 @@ def test_usual_grades_are_known(grades: list[Any], expected: list[str], tmp_path
     assert {name: n for name, n in counts.items() if n} == Counter(expected)
 
 
+def test_numbers_are_grades_by_themselves_only_as_1_and_0(tmp_path: Path):
+    # CRAG: 1 right, 0 missing, -1 wrong. An explained -1 alone would leave 0 to be wrong.
+    rows = [{"id": str(n), "outcome": grade} for n, grade in enumerate([1, 0.0, -1, 0.0, "error"])]
+    path = write_rows(tmp_path / "a.jsonl", rows)
+    line = check_error_line(run_outcomes(path), 12)
+    assert "'1' (1), '0.0' (2), '-1' (1)" in line
+    line = check_error_line(run_outcomes(path, "--value", "-1=wrong"), 12)
+    assert "not yet: '1', '0.0'" in line
+    done = run_outcomes(path, "--value", "1=right,0=abstained,-1=wrong")
+    assert "1 right, 1 wrong, 2 abstained, 1 unusable" in done.out
+    write_rows(path, [{"id": str(n), "outcome": n / 40} for n in range(41)])
+    assert "and 31 more" in check_error_line(run_outcomes(path), 12)
+
+
 def test_grades_that_contradict_each_other_are_refused(tmp_path: Path):
     rows = [{"id": str(n), "outcome": grade} for n, grade in enumerate("CBI")]
     path = write_rows(tmp_path / "a.jsonl", rows)
@@ -433,6 +447,50 @@ def test_right_answers_to_questions_without_an_answer_are_noted(tmp_path: Path):
     other = tmp_path / "other.csv"
     other.write_text("id,outcome\na,right\nb,right\nc,wrong\nd,abstained\n")
     assert "1 row of other is right although its question" in run_outcomes(path, other).out
+
+
+@pytest.mark.parametrize(("n_right", "is_refused"), [(2, False), (3, True), (4, True)])
+def test_many_right_answers_to_questions_without_an_answer_are_refused(
+    n_right: int, is_refused: bool, tmp_path: Path
+):
+    # Of 59 rows on such questions; 3 are more than 5 %.
+    grades = ["right"] * n_right + ["wrong"] * (59 - n_right)
+    rows = [{"id": f"n{n}", "outcome": g, "answerable": False} for n, g in enumerate(grades)]
+    rows.append({"id": "y", "outcome": "right", "answerable": True})
+    path = write_rows(tmp_path / "t.jsonl", rows)
+    done = run_outcomes(path)
+    if is_refused:
+        line = check_error_line(done, 12)
+        assert f"{n_right} rows of t are right" in line
+        assert "--right-refusals" in line
+        assert "--map unanswerable=FIELD" in line
+    else:
+        assert done.code == 0, done.err
+        assert f"note: {n_right} rows of t are right" in done.out
+    done = run_outcomes(path, "--right-refusals")
+    assert f"note: {n_right} right answers to questions without an answer are read as" in done.out
+    assert f"t: 1 right, {59 - n_right} wrong, {n_right} abstained" in done.out
+
+
+def test_right_refusals_need_questions_without_an_answer(tmp_path: Path):
+    path = write_rows(tmp_path / "t.jsonl", [{"id": "a", "outcome": "right"}])
+    line = check_error_line(run_outcomes(path, "--right-refusals"), 19)
+    assert "no question is marked as having no answer" in line
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["should_abstain", "is_impossible", "unanswerable", "metadata.isUnanswerable", "No answer"],
+)
+def test_a_field_may_say_that_a_question_has_no_answer(name: str, tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,outcome,{name}\na,right,False\nb,abstained,True\nc,wrong,1\n")
+    line = check_error_line(run_outcomes(path, "--map", f"answerable={name}"), 19)
+    assert f"--map unanswerable={name}" in line
+    answers = read_graded_answers([str(path)], {"unanswerable": name}, {}).answers
+    assert [answer.answerable for answer in answers] == [True, False, False]
+    done = run_outcomes(path, "--map", f"answerable=id,unanswerable={name}")
+    assert "say the same" in check_error_line(done, 19)
 
 
 def test_refusals_that_are_all_graded_right_are_refused(tmp_path: Path):
@@ -628,6 +686,22 @@ def test_systems_without_a_common_question_are_not_compared(tmp_path: Path):
     assert "'a' and 'c' have no question in common: the first has 'q0', the second 'x-q0'" in line
 
 
+def test_ids_of_other_questions_are_refused(tmp_path: Path):
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("id,outcome,question\n1,right,Who?\n2,right,When?\n")
+    second.write_text("id,outcome,prompt\n1,right,Who?\n2,right,When?\n")
+    assert run_outcomes(first, second).code == 0
+    second.write_text("id,outcome,question\n1,right,WHO?\n2,right,Where?\n")
+    line = check_error_line(run_outcomes(first, second), 12)
+    assert f"the id '2' is of another question than at {first}:3 ({second}:3)" in line
+    assert run_outcomes(first, second, "--map", "question=id").code == 0
+    # A system that is asked in several wordings has the question, if one of them is the same.
+    second.write_text(
+        "id,outcome,question,repeat\n1,right,Who?,0\n2,right,Where?,0\n2,right,When?,1\n"
+    )
+    assert run_outcomes(first, second).code == 0
+
+
 def test_answers_without_a_confidence_are_counted():
     answers = make_answers("s", "rrwwa")
     answers[0] = answers[0]._replace(confidence=0.9)
@@ -656,7 +730,7 @@ def test_malformed_pairs_are_refused(pair: str):
 
 def test_outputs_are_equal_for_equal_inputs(tmp_path: Path):
     rows = [
-        {"id": str(n), "outcome": OUTCOMES[n * 7 % 4], "answerable": n % 3 > 0, "cluster": n % 9}
+        {"id": str(n), "outcome": OUTCOMES[n * 7 % 4], "answerable": n % 4 < 2, "cluster": n % 9}
         for n in range(90)
     ]
     path = write_rows(tmp_path / "a.jsonl", rows)

@@ -66,6 +66,15 @@ def test_conditions_are_checked(record: Path) -> None:
     assert sum(line.startswith("ok    careful") for line in lines) == 2
 
 
+def test_notes_of_a_record_are_printed(tmp_path: Path) -> None:
+    path, out = tmp_path / "t.csv", tmp_path / "out.json"
+    path.write_text("id,outcome,answerable\na,right,yes\nb,right,no\nc,wrong,no\n")
+    assert run_epoche("outcomes", path, "--out", out).code == 0
+    done = run_epoche("gate", out, "--metric", "accuracy>=0.1")
+    assert done.code == 0
+    assert "note: 1 row of t is right although its question" in done.out
+
+
 def test_unusable_answers_are_limited(record: Path) -> None:
     done = run_epoche("gate", record, "--metric", "accuracy>=0.1")
     assert done.code == 100
@@ -212,6 +221,8 @@ def test_the_test_is_that_of_both_files_together(more: dict[str, bool], tmp_path
                 row["outcome"] = str(
                     rng.choice(["right", "wrong", "abstained"], p=[share, 0.8 - share, 0.2])
                 )
+                if not row["answerable"] and row["outcome"] == "right":
+                    row["outcome"] = "wrong"
                 if "cluster" in more:
                     row["cluster"] = f"c{number // 3:02}"
                 if "answerable" in more:
@@ -271,15 +282,17 @@ def test_skill_that_only_the_baseline_has_fails(tmp_path: Path) -> None:
     note = f"1 of 120 questions has no `answerable`: no skill; it is 'q7' ({source}:8)"
     assert json.loads(after.read_text())["notes"] == [note]
     lines = check_gate(100, after, "--baseline", before, "--max-drop", "1")
-    assert lines[0].startswith("note: bot has no skill@.5, unlike the baseline: not all")
+    assert lines[0] == f"note: {note}"
+    assert lines[1].startswith("note: bot has no skill@.5, unlike the baseline: not all")
     failed = [line for line in lines if line.startswith("FAIL")]
     assert len(failed) == 1
     assert "skill@.5 no worse" in failed[0]
     assert "bot has no value" in failed[0]
     # The other way round nothing is lost, and it is said what is compared.
     lines = check_gate(0, before, "--baseline", after)
-    assert lines[0].startswith("note: the baseline has no skill@.5")
-    assert "utility@.5 of bot is compared" in lines[0]
+    assert lines[0] == f"note: of the baseline: {note}"
+    assert lines[1].startswith("note: the baseline has no skill@.5")
+    assert "utility@.5 of bot is compared" in lines[1]
     # Without any `answerable`, there is no note.
     none = write_record(tmp_path, "none", [{**row, "answerable": None} for row in rows])
     assert json.loads(none.read_text())["notes"] == []
@@ -350,13 +363,14 @@ def test_confidences_of_few_answers_fail(tmp_path: Path) -> None:
         for n in range(20)
     ]
     record = write_record(tmp_path, "some", rows)
-    (line,) = check_gate(100, record, "--metric", "ECE.high<=0.1")
+    note, line = check_gate(100, record, "--metric", "ECE.high<=0.1")
+    assert note.startswith("note: bot: 10 of 20 answers given have no confidence")
     assert (
         "ECE.high is undefined: 10 of 20 answers given have no confidence, more than "
         "--max-failures 0.05"
     ) in line
     lines = check_gate(0, record, "--metric", "ECE<=0.1", "--max-failures", "0.5")
-    assert "ECE <= 0.1: 0.000 (of 10, 10 left out)" in lines[0]
+    assert "ECE <= 0.1: 0.000 (of 10, 10 left out)" in lines[1]
     check_gate(0, record, "--metric", "accuracy>=0.1")
 
 
@@ -371,6 +385,28 @@ def test_a_majority_that_failed_calls_leave_open_is_that_of_the_record(tmp_path:
     record = write_record(tmp_path, "now", rows)
     assert read_outcomes(record).systems["bot"].majority["attempted"].value == 0.5
     check_gate(0, record, "--metric", "majority-skill@.5>=0.6", "--max-failures", "0.1")
+
+
+def test_a_baseline_of_other_questions_is_refused(tmp_path: Path) -> None:
+    def write(name: str, word: str) -> Path:
+        rows = [{**row, "question": f"{word} {row['id']}?"} for row in make_rows(90)]
+        return write_record(tmp_path, name, rows)
+
+    now, other, same = write("now", "who"), write("other", "when"), write("same", " Who ")
+    line = check_error_line(run_epoche("gate", now, "--baseline", other), 1)
+    assert f"120 questions of 120 with the same id are others in {other}" in line
+    assert str(now) in line
+    check_gate(0, now, "--baseline", same)
+    # A record without texts, as of earlier versions.
+    old = write_record(tmp_path, "old", make_rows(90))
+    assert json.loads(old.read_text())["questions"]["contents"] is None
+    check_gate(0, now, "--baseline", old)
+    check_gate(0, old, "--baseline", now)
+    document = json.loads(old.read_text())
+    del document["questions"]["contents"], document["content_sha256"]
+    old.write_text(json.dumps(document))
+    check_gate(0, now, "--baseline", old)
+    assert "who" not in now.read_text()
 
 
 def test_systems_are_paired_by_name(tmp_path: Path) -> None:
@@ -414,7 +450,10 @@ def test_records_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
         check(message, {**good, "questions": {**questions, **changed}})
     flipped = questions["answerable"].translate(str.maketrans("yn", "ny"))
     check("skill@.5 of system 'bot'", {**good, "questions": {**questions, "answerable": flipped}})
-    rows = [{**row, "answerable": not row["answerable"]} for row in make_rows(90)]
+    rows = [
+        {**row, "answerable": not row["answerable"], "outcome": "abstained"}
+        for row in make_rows(90)
+    ]
     done = run_epoche("gate", write_record(tmp_path, "flipped", rows), "--baseline", before)
     assert "answerable in one row" in check_error_line(done, 1)
 
@@ -426,7 +465,13 @@ def test_measures_that_are_not_those_of_the_outcomes_are_refused(
 ) -> None:
     rng = np.random.default_rng(3)
     rows = [
-        {**row, "repeat": repeat, "outcome": str(rng.choice(("right", "wrong", "abstained")))}
+        {
+            **row,
+            "repeat": repeat,
+            "outcome": str(
+                rng.choice(("right" if row["answerable"] else "unusable", "wrong", "abstained"))
+            ),
+        }
         for row in make_rows(90)
         for repeat in range(repeats)
     ]

@@ -1,0 +1,156 @@
+"""Reads the grades of a file as outcomes: right, wrong, abstained or unusable.
+
+Some grades mean something only beside the file's other ones: a letter is that of SimpleQA or of
+Inspect, and 1 and 0 are right and wrong only if there is no third number, because the middle one of
+three (1, 0, −1 of CRAG) is an abstention, which looks like a wrong answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from eval.harness.predictions.reader import show_text
+from kg.base.errors import RecordError
+from kg.base.plain_text import join_list
+
+OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
+"""``unusable``: the answer cannot be graded, or the call failed."""
+
+SPELLINGS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("right", "correct", "true", "1", "1.0", "pass", "passed"), "right"),
+    **dict.fromkeys(("wrong", "incorrect", "false", "0", "0.0", "fail", "failed"), "wrong"),
+    **dict.fromkeys(
+        ("abstained", "abstain", "abstention", "not_attempted", "not attempted", "unknown"),
+        "abstained",
+    ),
+    **dict.fromkeys(
+        ("refused", "refusal", "no answer", "no_answer", "unanswered", "idk"), "abstained"
+    ),
+    **dict.fromkeys(("unusable", "invalid", "error", "unreadable", "unparsable"), "unusable"),
+}
+_LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "SimpleQA": {"a": "right", "b": "wrong", "c": "abstained"},
+    "Inspect": {"c": "right", "i": "wrong", "n": "abstained"},
+}
+"""Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
+_RIGHT_OR_WRONG: Final = {0.0, 1.0}
+"""The numbers that are grades by themselves, if a file has no other."""
+_MAX_SHOWN: Final = 3
+_MAX_SHOWN_NUMBERS: Final = 10
+
+
+class Outcomes(NamedTuple):
+    """The outcomes of a file, and how its grades were read."""
+
+    outcomes: list[str]
+    note: str
+
+
+def read_grades(
+    given: Sequence[tuple[str, str]], path: Path, values: Mapping[str, str]
+) -> Outcomes:
+    """Reads the outcomes of a file.
+
+    Args:
+        given: file and line, and grade in lower case, of each answer.
+        path: the file.
+        values: grade in lower case → outcome, as the user says; before all others.
+
+    Raises:
+        RecordError: a grade is not known, grades are of different sets, or none is usable.
+    """
+    explained = _explain_numbers({text for _, text in given}, values)
+    known = {**SPELLINGS, **values, **explained}
+    unexplained = _find_ambiguous_numbers({text for _, text in given}, {**values, **explained})
+    if unexplained:
+        raise _make_number_error([text for _, text in given], unexplained, path)
+    unknown = {text for _, text in given if text not in known}
+    note = ""
+    if unknown:
+        sets = [(kind, letters) for kind, letters in _LETTERS.items() if unknown <= set(letters)]
+        if len(sets) != 1:
+            raise _make_outcome_error(given, known, path)
+        kind, letters = sets[0]
+        known = {**letters, **known}
+        pairs = (f"{letter.upper()} {known[letter]}" for letter in letters)
+        note = f"grades are read as those of {kind}: {', '.join(pairs)}"
+    outcomes = [known[text] for _, text in given]
+    if outcomes and set(outcomes) == {"unusable"}:
+        shown = ", ".join(
+            show_text(text) for text in list(dict.fromkeys(t for _, t in given))[:_MAX_SHOWN]
+        )
+        raise RecordError(
+            f"no answer is usable: all {len(outcomes):,} outcomes are {shown}",
+            where=str(path),
+            hint="Say what they mean with --value THEIRS=OUTCOME, or name another column.",
+        )
+    return Outcomes(outcomes, note)
+
+
+def is_empty(value: Any) -> bool:
+    """Returns whether a field is not given: it is absent, null or an empty text."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _parse_number(text: str) -> float | None:
+    """Parses a grade that is a finite number; ``None`` if it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _explain_numbers(texts: Iterable[str], values: Mapping[str, str]) -> dict[str, str]:
+    """Returns the outcomes of numbers that the user explains in another spelling, as 1 for 1.0."""
+    by_number = {_parse_number(text): outcome for text, outcome in values.items()}
+    by_number.pop(None, None)
+    numbers = ((text, _parse_number(text)) for text in texts if text not in values)
+    return {text: by_number[number] for text, number in numbers if number in by_number}
+
+
+def _find_ambiguous_numbers(texts: Iterable[str], explained: Mapping[str, str]) -> set[str]:
+    """Finds the numbers that nobody explains, if a file has others than 1 and 0."""
+    numbers = {text: number for text in texts if (number := _parse_number(text)) is not None}
+    if set(numbers.values()) <= _RIGHT_OR_WRONG:
+        return set()
+    return numbers.keys() - explained.keys()
+
+
+def _make_number_error(grades: Iterable[str], unexplained: set[str], path: Path) -> RecordError:
+    counts = Counter(text for text in grades if _parse_number(text) is not None)
+    texts = sorted(counts, key=lambda text: (-(_parse_number(text) or 0.0), text))
+    shown = [f"{show_text(text)} ({counts[text]:,})" for text in texts[:_MAX_SHOWN_NUMBERS]]
+    if len(texts) > len(shown):
+        shown.append(f"and {len(texts) - len(shown):,} more")
+    missing = [text for text in texts if text in unexplained]
+    return RecordError(
+        f"1 and 0 are right and wrong only where there is no third number; these are the numbers, "
+        f"and how often each occurs: {', '.join(shown)}",
+        where=str(path),
+        hint=f"Say what every one means, with --value THEIRS=OUTCOME also for 1 and 0 (not yet: "
+        f"{', '.join(map(show_text, missing[:_MAX_SHOWN_NUMBERS]))}"
+        f"{', …' if len(missing) > _MAX_SHOWN_NUMBERS else ''}); outcomes are "
+        f"{join_list(OUTCOMES)}. Where −1 is wrong, 0 is often abstained.",
+    )
+
+
+def _make_outcome_error(
+    given: Sequence[tuple[str, str]], known: Mapping[str, str], path: Path
+) -> RecordError:
+    lines: dict[str, str] = {}
+    for where, text in given:
+        if text not in known:
+            lines.setdefault(text, where.rpartition(":")[2])
+    shown = ", ".join(
+        f"{show_text(text)} (line {lines[text]})" for text in list(lines)[:_MAX_SHOWN]
+    )
+    return RecordError(
+        f"these outcomes are not known: {shown}{', …' if len(lines) > _MAX_SHOWN else ''}",
+        where=str(path),
+        hint=f"Say what they mean with --value THEIRS=OUTCOME; outcomes are {join_list(OUTCOMES)}.",
+    )
