@@ -101,10 +101,14 @@ _QUESTION_START: Final = {
 }
 
 
+def mark_modals(text: str) -> str:
+    """Tells "No. 5" and what may be from other words, by others for them."""
+    return _MODAL.sub("might", _NUMBER_SIGN.sub("number", text))
+
+
 def pad_statement(text: str) -> str:
-    """Returns the words of a text like ``pad_words``; "No. 5" and what may be are told apart."""
-    text = _NUMBER_SIGN.sub("number", text)
-    return pad_words(_MODAL.sub("might", text))
+    """Returns the words of a text like ``pad_words``, after ``mark_modals``."""
+    return pad_words(mark_modals(text))
 
 
 def split_clauses(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from kg.text.facts.assertions import (
     remove_markers,
     split_clauses,
 )
+from kg.text.facts.clauses import belongs_together
 from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
@@ -136,8 +137,8 @@ class QuoteChecker:
         ]
         for number in numbers:
             sentence = sentences[number]
-            if claim.is_stated_by(sentence.words, sentence.cuts):
-                is_enough = quoted in sentence.words and claim.is_stated_by(quoted, ())
+            if claim.is_stated_by(sentence.text, sentence.words, sentence.cuts):
+                is_enough = quoted in sentence.words and claim.is_stated_by(fact.quote, quoted, ())
                 return fact.quote if is_enough else sentence.text
         others = [
             name
@@ -190,11 +191,12 @@ class _Claim(NamedTuple):
             language,
         )
 
-    def is_stated_by(self, words: str, cuts: Iterable[int]) -> bool:
+    def is_stated_by(self, text: str, words: str, cuts: Iterable[int]) -> bool:
         """Returns whether a sentence names the subject, and after it the object.
 
         Args:
-            words: the sentence.
+            text: the sentence.
+            words: its words.
             cuts: where its clauses begin.
         """
         position = words.find(self.subject)
@@ -210,7 +212,15 @@ class _Claim(NamedTuple):
         between = words[position + len(self.subject) - 1 : start + 1]
         if self._is_owner(before, between):
             return False
-        return self._is_asserted(before, between, words, start, cuts)
+        return self._is_asserted(before, between, words, start, cuts) and self._is_related(
+            text, words, position + len(self.subject) - 1, start
+        )
+
+    def _is_related(self, text: str, words: str, end: int, start: int) -> bool:
+        """Returns whether the subject that ends and the object that starts there are related."""
+        return not self.stems or belongs_together(
+            text, words, (end, start), (self.subject, self.relation, self.target), self.stems
+        )
 
     def _is_owner(self, before: str, between: str) -> bool:
         """Returns whether something of the subject is spoken of: "Ann's son was born in Rome"."""
@@ -231,7 +241,9 @@ class _Claim(NamedTuple):
         if self.target in self.subject:
             words = words.replace(self.subject, f" {'_' * (len(self.subject) - 2)} ")
         start = words.find(self.target)
-        return start >= 0 and self._is_asserted("", words[: start + 1], words, start, sentence.cuts)
+        if start < 0 or not self._is_asserted("", words[: start + 1], words, start, sentence.cuts):
+            return False
+        return self._is_related(sentence.text, sentence.words, sentence.find_subject_end(), start)
 
     def _is_asserted(
         self, before: str, between: str, words: str, start: int, cuts: Iterable[int]
@@ -292,6 +304,12 @@ class _Sentence(NamedTuple):
     """Positions in ``words`` where clauses begin; see ``split_clauses``."""
     may_state: bool
     """Whether it can state anything; see ``may_state``."""
+
+    def find_subject_end(self) -> int:
+        """Returns where the pronoun or other word ends that the sentence is about."""
+        rest = next((one for one in self.starts if _PRONOUN.match(one)), self.words)
+        named = _strip_article(rest).split(maxsplit=1)[1:]
+        return len(self.words) - len(f" {''.join(named)}")
 
 
 class _ComparedPassage(NamedTuple):
