@@ -57,7 +57,7 @@ _PRONOUNS: Final = _list_words("it he she they er sie es")
 _OTHER_VERB: Final = re.compile(
     r"\w{2,}ed|sold|met|left|lost|won|led|became|wrote|made|built|bought|gave|took|grew|died"
 )
-_FINITE_VERB: Final = re.compile(rf"\w{{2,}}(?:s|t)|{_OTHER_VERB.pattern}")
+_FINITE_VERB: Final = re.compile(rf"(?!(?:ea|we)st)\w{{2,}}(?:s|t)|{_OTHER_VERB.pattern}")
 _NAMING: Final = frozenset(["called", "named", "titled", "entitled", "nicknamed"])
 _MORE: Final = frozenset(["more", "less", "fewer"])
 _COPULAS: Final = frozenset(["is", "are", "was", "were"])
@@ -170,11 +170,7 @@ def _has_own_subject(
         return _has_other_antecedent(before, head, "," in between[border].marks)
     if not head or clause[0] != head[0] or between[verb - 1].text == "to":
         return False  # "and was founded", "and to found"
-    if (
-        head[0].text in _PREPOSITIONS
-        or head[-1].text in _PRONOUNS
-        or not _has_predicate(before, stems)
-    ):
+    if head[0].text in _PREPOSITIONS or _is_about_same(head) or not _has_predicate(before, stems):
         return False  # "and she founded", "and in 1900 founded", "Ann and Bo founded"
     if any(word.text in subject or stem_verb(word.text) in stems for word in head):
         return False  # "and the design was conceived"
@@ -183,8 +179,16 @@ def _has_own_subject(
         return True
     if linker.text not in _JOINING and not any(stem_verb(word.text) in stems for word in before):
         return False  # "Bo is from Ulm, Germany and …"
+    is_participle = between[verb].text.endswith("ed") or between[verb].text in ("sold", "built")
+    if is_participle and len(clause) == len(head) and any(w.text in _COPULAS for w in before):
+        return between[verb + 1 : verb + 2] == [] or between[verb + 1].text not in _PREPOSITIONS
     has_verb = len(clause) > len(head) or _FINITE_VERB.fullmatch(between[verb].text) is not None
     return has_verb and (head[0].is_name or head[0].text in _DETERMINERS)
+
+
+def _is_about_same(head: Sequence[_Word]) -> bool:
+    """Returns whether a clause has a pronoun for its subject."""
+    return any(word.text in _PRONOUNS for word in head)
 
 
 def _has_other_antecedent(before: Sequence[_Word], head: Sequence[_Word], has_comma: bool) -> bool:
@@ -271,8 +275,8 @@ def _leaves_relation(
         if word.text in _PREPOSITIONS or (word.text == "than" and before.text not in _MORE)
     ]
     kept = [word for word in found if word != "of" or preposition == "of"]
-    if kept[-1:] == ["over"] and target[0].text.isdigit():
-        return False  # "over 300"
+    if kept[-1:] in (["over"], ["to"]) and target[0].text[0].isdigit() and preposition != "from":
+        return False  # "over 300", "close to 300"
     if not kept or kept[-1] == preposition:
         return False
     return kept[-1] in (_LEADING_ELSEWHERE if preposition else _LEADING_FROM_VERB)
@@ -299,7 +303,7 @@ def _has_other_verb(piece: Sequence[_Word], preposition: str, is_present: bool) 
 def _find_preposition(relation: str) -> str:
     """Returns the preposition that a relation ends in, if it does."""
     last = relation.split()[-1:]
-    return last[0] if last and last[0] in _PREPOSITIONS else ""
+    return last[0] if last and last[0] in _PREPOSITIONS | {"than"} else ""
 
 
 def _is_reversed(between: Sequence[_Word], rest: Sequence[_Word], stems: Collection[str]) -> bool:
