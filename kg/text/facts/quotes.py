@@ -23,6 +23,7 @@ from kg.text.facts.assertions import (
 from kg.text.facts.clauses import belongs_together
 from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
+from kg.text.facts.framing import is_only_considered
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
 from kg.words.sentences import split_sentences
 
@@ -206,21 +207,30 @@ class _Claim(NamedTuple):
             return False
         position = words.rfind(self.subject, 0, start + 1)
         before = words[: position + 1]
-        first = _strip_article(before).split()
-        if len(first) == 1 and stem_verb(first[0]) in self.stems:
-            return False  # "Run Redis on Windows", "Running Redis on Windows"
         between = words[position + len(self.subject) - 1 : start + 1]
         if self._is_owner(before, between):
             return False
-        return self._is_asserted(before, between, words, start, cuts) and self._is_related(
-            text, words, position + len(self.subject) - 1, start
-        )
+        is_asserted = self._is_asserted(before, between, words, start, cuts)
+        return is_asserted and self._is_related(text, words, position, start)
 
-    def _is_related(self, text: str, words: str, end: int, start: int) -> bool:
-        """Returns whether the subject that ends and the object that starts there are related."""
-        return not self.stems or belongs_together(
-            text, words, (end, start), (self.subject, self.relation, self.target), self.stems
-        )
+    def _is_related(self, text: str, words: str, position: int, start: int) -> bool:
+        """Returns whether a sentence says of its subject that it is related to its object.
+
+        Args:
+            text: the sentence.
+            words: its words.
+            position: where the subject, or what stands for it, begins.
+            start: where the object begins.
+        """
+        length = len(self.subject) if words.startswith(self.subject, position) else 0
+        end = position + length - 1 if length else words.find(" ", position + 1)
+        before, between = words[: position + 1], words[end : start + 1]
+        after = words[start + len(self.target) - 1 :]
+        said = (self.relation, self.target)
+        if is_only_considered(before, between, after, said, self.stems):
+            return False
+        claim = (self.subject, self.relation, self.target)
+        return not self.stems or belongs_together(text, words, (end, start), claim, self.stems)
 
     def _is_owner(self, before: str, between: str) -> bool:
         """Returns whether something of the subject is spoken of: "Ann's son was born in Rome"."""
@@ -243,7 +253,7 @@ class _Claim(NamedTuple):
         start = words.find(self.target)
         if start < 0 or not self._is_asserted("", words[: start + 1], words, start, sentence.cuts):
             return False
-        return self._is_related(sentence.text, sentence.words, sentence.find_subject_end(), start)
+        return self._is_related(sentence.text, sentence.words, sentence.find_subject(), start)
 
     def _is_asserted(
         self, before: str, between: str, words: str, start: int, cuts: Iterable[int]
@@ -305,11 +315,10 @@ class _Sentence(NamedTuple):
     may_state: bool
     """Whether it can state anything; see ``may_state``."""
 
-    def find_subject_end(self) -> int:
-        """Returns where the pronoun or other word ends that the sentence is about."""
+    def find_subject(self) -> int:
+        """Returns where the pronoun or other word begins that the sentence is about."""
         rest = next((one for one in self.starts if _PRONOUN.match(one)), self.words)
-        named = _strip_article(rest).split(maxsplit=1)[1:]
-        return len(self.words) - len(f" {''.join(named)}")
+        return len(self.words) - len(_strip_article(rest))
 
 
 class _ComparedPassage(NamedTuple):
