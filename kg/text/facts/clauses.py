@@ -33,14 +33,15 @@ _AUXILIARIES: Final = _list_words(
     "wird werden wurde wurden hat haben hatte hatten kann konnen s"
 )
 _ADVERBS: Final = _list_words(
-    "also later then now first again once still only both often even originally soon "
+    "also later then now first again once still only both often sometimes even originally soon "
     "previously formerly currently respectively auch spater dann erst wieder noch nur "
     "zuerst"
 )
 _PREPOSITIONS: Final = _list_words(
+    "inside outside opposite toward towards beside behind above below "
     "in on at of to by from for with as into onto near within under over during since "
     "through between against after before among about around along across off out until via "
-    "auf bei von zu zum zur mit aus fur als im am seit unter uber nach vor durch an"
+    "auf bei von zu zum zur mit aus fur als im am seit unter uber nach vor durch"
 )
 _LEADING_ELSEWHERE: Final = _list_words(
     "by to from near for with before after than against over von aus nach bei fur"
@@ -57,7 +58,9 @@ _PRONOUNS: Final = _list_words("it he she they er sie es")
 _OTHER_VERB: Final = re.compile(
     r"\w{2,}ed|sold|met|left|lost|won|led|became|wrote|made|built|bought|gave|took|grew|died"
 )
-_FINITE_VERB: Final = re.compile(rf"(?!(?:ea|we)st)\w{{2,}}(?:s|t)|{_OTHER_VERB.pattern}")
+_FINITE_VERB: Final = re.compile(
+    rf"\w{{2,}}(?:s|iest|auft|elt|iert|igt|agt|utzt|etzt|ommt)|ran|{_OTHER_VERB.pattern}"
+)
 _NAMING: Final = frozenset(["called", "named", "titled", "entitled", "nicknamed"])
 _MORE: Final = frozenset(["more", "less", "fewer"])
 _COPULAS: Final = frozenset(["is", "are", "was", "were"])
@@ -167,6 +170,8 @@ def _has_own_subject(
     head = [word for word in clause if word.text not in _AUXILIARIES]
     before = between[:border]
     if head and head[0].text in _RELATIVES:
+        if before and head[0].text == "that" and before[-1].text in _COPULAS:
+            return False  # "is that part of"
         return _has_other_antecedent(before, head, "," in between[border].marks)
     if not head or clause[0] != head[0] or between[verb - 1].text == "to":
         return False  # "and was founded", "and to found"
@@ -204,19 +209,26 @@ def _has_other_antecedent(before: Sequence[_Word], head: Sequence[_Word], has_co
             return False
         if head[0].text == "whose" or head[-1].is_name:
             return True
-    if not any(word.text in _JOINING or _is_predicate(word) for word in before):
+    is_list = all(word.is_name or word.text in _JOINING for word in before)
+    if is_list or not any(word.text in _JOINING or _is_predicate(word) for word in before):
         # "The Bank of Ulm that was founded", but "Ann met Bo, who founded"
         return bool(before) and _has_predicate(before, ())
     # "Heat is a film that was directed by Mann", but "Acme has a client that runs on Windows"
     number = next((n for n, word in enumerate(before) if word.text in _COPULAS), None)
     if number is None or before[number + 1 : number + 2] == []:
         return True
-    if before[number + 1].text not in _DETERMINERS | {"one"}:
+    following = before[number + 1].text
+    if (
+        following in _PREPOSITIONS - {"among"}
+        or following.endswith("ed")
+        or before[number + 1].is_name
+    ):
         return True
     if not (has_comma and before[-1].is_name):
         return False
     found = [word.text for word in before if word.text in _PREPOSITIONS | {"than"}]
-    return bool(found) and found[-1] not in ("in", "at", "on", "from")
+    place = found[-2:-1] if found[-1:] == ["of"] and found[1:] else found[-1:]
+    return bool(place) and place[0] not in ("in", "at", "on", "from")
 
 
 def _is_verb(word: _Word) -> bool:
@@ -313,7 +325,10 @@ def _is_reversed(between: Sequence[_Word], rest: Sequence[_Word], stems: Collect
         return False
     skipped = (_AUXILIARIES - {"s"}) | _ADVERBS
     verb = next(dropwhile(lambda word: word.text in skipped, rest), None)
-    has_verb = verb is not None and not verb.marks and stem_verb(verb.text) in stems
-    before = said[-1].text
-    is_noun = not said[-1].is_name and before not in _PREPOSITIONS | _AUXILIARIES | _JOINING
-    return has_verb and (before in _RELATIVES or is_noun)
+    if verb is None or verb.marks or stem_verb(verb.text) not in stems:
+        return False
+    if said[-1].text in _RELATIVES:
+        return True
+    # "Acme, a firm Bo founded", but "has a rock music format"
+    is_noun = _is_verb(said[-1]) and _FINITE_VERB.fullmatch(said[-1].text) is None
+    return is_noun and _FINITE_VERB.fullmatch(verb.text) is not None

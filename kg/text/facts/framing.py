@@ -47,7 +47,9 @@ _TIME: Final = re.compile(
     r" (?:until|till|before|after|once|as soon as|when|whenever|bevor|ehe|nachdem|sobald)"
     rf"{_ARTICLE} $"
 )
-_PRESENT: Final = re.compile(r" (?:\w+ly |also |auch )?(?:is|are|has|have|\w{2,}(?:s|t)) ")
+_PRESENT: Final = re.compile(
+    r" (?:\w+ly |also |auch )?(?:is|are|has|have|\w{2,}s|\w+(?:iest|auft|elt|iert|agt|utzt|etzt)) "
+)
 _PAST: Final = re.compile(r" (?:was|were|had|did|\w{2,}ed|wurden?|waren?|hatten?|\w{2,}te) ")
 _PRESENT_CONDITION: Final = re.compile(
     r" (?:when|whenever|provided|as soon as|once(?! (?:an?|every|in|per) )|until) (?:that )?"
