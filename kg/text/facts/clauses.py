@@ -169,6 +169,10 @@ def _has_own_subject(
     clause = [word for word in between[border:verb] if word.text not in linkers]
     head = [word for word in clause if word.text not in _AUXILIARIES]
     before = between[:border]
+    if len(head) == 1 and head[0].text in _DETERMINERS - {"others"}:
+        return False  # "and her recordings were"
+    if any(stem_verb(word.text) in stems for word in head):
+        return False  # "and the design was conceived"
     if head and head[0].text in _RELATIVES:
         if before and head[0].text == "that" and before[-1].text in _COPULAS:
             return False  # "is that part of"
@@ -177,8 +181,8 @@ def _has_own_subject(
         return False  # "and was founded", "and to found"
     if head[0].text in _PREPOSITIONS or _is_about_same(head) or not _has_predicate(before, stems):
         return False  # "and she founded", "and in 1900 founded", "Ann and Bo founded"
-    if any(word.text in subject or stem_verb(word.text) in stems for word in head):
-        return False  # "and the design was conceived"
+    if any(word.text in subject for word in head):
+        return False
     linker = between[border]
     if linker.text in _CONTRASTING or ";" in linker.marks:
         return True
@@ -269,6 +273,8 @@ def _leaves_relation(
         said = [word for word in piece if word.text not in _ARTICLES]
         if said and said[0].text == preposition:
             break
+        if len(said) > 1 and said[0].text == "that" and said[1].text in ("same", "year", "day"):
+            continue
         if ";" in rest[border].marks:
             return True
         if said and said[0].text in (_RELATIVES - {"what"}) | _CONTRASTING | {"there"}:
