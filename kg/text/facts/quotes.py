@@ -58,7 +58,8 @@ class QuoteChecker:
     film"), a word of its name, or the verb of the relation. In both cases
 
     * it has the content words of the relation, with any endings;
-    * it is no question, and it denies, supposes or reports only what the relation does;
+    * both are in the clause of the relation, in their roles, see ``clauses``;
+    * it is no question or order, and it denies, supposes or reports only what the relation does;
     * the passage is in English or in German, whose words for that are known.
 
     Args:
