@@ -23,8 +23,8 @@ from kg.text.facts.assertions import (
 from kg.text.facts.clauses import belongs_together
 from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
-from kg.text.facts.framing import is_only_considered
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
+from kg.text.facts.surroundings import is_only_considered
 from kg.words.sentences import split_sentences
 
 _PRONOUN: Final = re.compile(
