@@ -221,9 +221,9 @@ def test_a_sentence_without_the_relation_only_implies_it(text: str, fact: str) -
 def test_what_sentences_of_other_subjects_orders_and_conditions_state(
     name: str, wrong: int
 ) -> None:
-    """Sentences written before the code was, and, in the second list, before it was changed again.
+    """The first list was known when the rules were made, the second was written after them.
 
-    No rule was made for a sentence of the second list, so that it tells what to expect elsewhere.
+    It tells what to expect elsewhere, though a later mistake that it showed was mended.
     """
     path = Path(__file__).parents[2] / "data" / "fact_sentences.jsonl"
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
