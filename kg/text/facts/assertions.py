@@ -52,11 +52,13 @@ _HEDGES: Final = {
     r"argued|suggest|suggests|suggested|insist|insists|insisted|predict|predicts|predicted) that|"
     r"doubt(?:s|ed|ful)?|disput(?:e|es|ed)|debat(?:e|es|ed)|speculat\w+|uncertain|unclear|"
     r"unconfirmed|disprove[dn]?|myths?|misconceptions?|hoax|wrong(?:ly)?|incorrect(?:ly)?|"
-    r"mistak(?:en|enly|e)|erroneous(?:ly)?|falsely|unlike",
+    r"mistak(?:en|enly|e)|erroneous(?:ly)?|falsely|unlike|"
+    r"in theory|theoretically|on paper|(?:as|so) long as(?= \D)|in case(?! of)",
     "de": r"wenn|falls|sofern|ob|angeblich\w*|vermeintlich\w*|vermutlich\w*|mutmasslich\w*|"
     r"wahrscheinlich\w*|moglicherweise|womoglich|vielleicht|anscheinend|scheinbar|"
     r"schein(?:t|en)|offenbar|falschlich\w*|irrtumlich\w*|irrtum|mythos|gerucht\w*|legende|"
-    r"behaupt\w*|umstritten\w*|zweifel\w*|anders als|im gegensatz|gilt als",
+    r"behaupt\w*|umstritten\w*|zweifel\w*|anders als|im gegensatz|gilt als|"
+    r"in der theorie|theoretisch|sobald|solange|vorausgesetzt",
 }
 """Words of what is supposed, reported or disputed."""
 
@@ -75,11 +77,15 @@ _INTENTIONS: Final = {
 
 _QUESTION_STARTS: Final = {
     "en": r"is|are|was|were|do|does|did|has|have|had|can|could|should|would|must|might|shall|how|"
-    r"why|what|when|where|who|whom|whose|which|let",
+    r"why|what|where|who|"
+    # But "When she was 20, Ann …", "When founded in 1912, …"
+    r"when(?! (?:(?:it|he|she|they) (?:was|were|had|began|became|\w+ed)|\w+ed) )|"
+    r"whom|whose|which|let",
     "de": r"ist|sind|war|waren|hat|haben|hatte|kann|konnen|muss|wird|werden|wurde|might|wie|warum|"
     r"wer|wen|wem|wo|wann|welche\w?|was",
 }
 # What says "no" in a cell of a table, or beside an item of a list.
+_DRAFT_SIGN: Final = re.compile(r"\b(?:TODO|FIXME|TBD)\b")
 _REFUSAL_SIGN: Final = re.compile(r"[?？؟✗✘❌☒✖⛔🚫]|\|\s*[-–—−]+\s*(?:\||$)")
 _CUT: Final = re.compile(r"(?<=[\w)]);\s|,\s(?=(?:and|while|whereas|und)\s|not [A-Z\d])")
 
@@ -101,10 +107,14 @@ _QUESTION_START: Final = {
 }
 
 
+def mark_modals(text: str) -> str:
+    """Tells "No. 5" and what may be from other words, by others for them."""
+    return _MODAL.sub("might", _NUMBER_SIGN.sub("number", text))
+
+
 def pad_statement(text: str) -> str:
-    """Returns the words of a text like ``pad_words``; "No. 5" and what may be are told apart."""
-    text = _NUMBER_SIGN.sub("number", text)
-    return pad_words(_MODAL.sub("might", text))
+    """Returns the words of a text like ``pad_words``, after ``mark_modals``."""
+    return pad_words(mark_modals(text))
 
 
 def split_clauses(text: str) -> list[str]:
@@ -142,8 +152,8 @@ def remove_markers(words: str, language: str) -> str:
 
 
 def may_state(text: str) -> bool:
-    """Returns whether a sentence has no sign of a question or of a "no" in a table."""
-    return _REFUSAL_SIGN.search(text) is None
+    """Returns whether a sentence has no sign of a question, a "no" in a table or a draft."""
+    return not (_REFUSAL_SIGN.search(text) or _DRAFT_SIGN.search(text))
 
 
 def asks(words: str, language: str) -> bool:

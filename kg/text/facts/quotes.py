@@ -20,9 +20,11 @@ from kg.text.facts.assertions import (
     remove_markers,
     split_clauses,
 )
+from kg.text.facts.clauses import belongs_together
 from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
+from kg.text.facts.surroundings import is_only_considered
 from kg.words.sentences import split_sentences
 
 _PRONOUN: Final = re.compile(
@@ -56,7 +58,8 @@ class QuoteChecker:
     film"), a word of its name, or the verb of the relation. In both cases
 
     * it has the content words of the relation, with any endings;
-    * it is no question, and it denies, supposes or reports only what the relation does;
+    * both are in the clause of the relation, in their roles, see ``clauses``;
+    * it is no question or order, and it denies, supposes or reports only what the relation does;
     * the passage is in English or in German, whose words for that are known.
 
     Args:
@@ -136,8 +139,8 @@ class QuoteChecker:
         ]
         for number in numbers:
             sentence = sentences[number]
-            if claim.is_stated_by(sentence.words, sentence.cuts):
-                is_enough = quoted in sentence.words and claim.is_stated_by(quoted, ())
+            if claim.is_stated_by(sentence.text, sentence.words, sentence.cuts):
+                is_enough = quoted in sentence.words and claim.is_stated_by(fact.quote, quoted, ())
                 return fact.quote if is_enough else sentence.text
         others = [
             name
@@ -190,11 +193,12 @@ class _Claim(NamedTuple):
             language,
         )
 
-    def is_stated_by(self, words: str, cuts: Iterable[int]) -> bool:
+    def is_stated_by(self, text: str, words: str, cuts: Iterable[int]) -> bool:
         """Returns whether a sentence names the subject, and after it the object.
 
         Args:
-            words: the sentence.
+            text: the sentence.
+            words: its words.
             cuts: where its clauses begin.
         """
         position = words.find(self.subject)
@@ -204,13 +208,30 @@ class _Claim(NamedTuple):
             return False
         position = words.rfind(self.subject, 0, start + 1)
         before = words[: position + 1]
-        first = _strip_article(before).split()
-        if len(first) == 1 and stem_verb(first[0]) in self.stems:
-            return False  # "Run Redis on Windows", "Running Redis on Windows"
         between = words[position + len(self.subject) - 1 : start + 1]
         if self._is_owner(before, between):
             return False
-        return self._is_asserted(before, between, words, start, cuts)
+        is_asserted = self._is_asserted(before, between, words, start, cuts)
+        return is_asserted and self._is_related(text, words, position, start)
+
+    def _is_related(self, text: str, words: str, position: int, start: int) -> bool:
+        """Returns whether a sentence says of its subject that it is related to its object.
+
+        Args:
+            text: the sentence.
+            words: its words.
+            position: where the subject, or what stands for it, begins.
+            start: where the object begins.
+        """
+        length = len(self.subject) if words.startswith(self.subject, position) else 0
+        end = position + length - 1 if length else words.find(" ", position + 1)
+        before, between = words[: position + 1], words[end : start + 1]
+        after = words[start + len(self.target) - 1 :]
+        said = (self.relation, self.target)
+        if is_only_considered(before, between, after, said, self.stems):
+            return False
+        claim = (self.subject, self.relation, self.target)
+        return not self.stems or belongs_together(text, words, (end, start), claim, self.stems)
 
     def _is_owner(self, before: str, between: str) -> bool:
         """Returns whether something of the subject is spoken of: "Ann's son was born in Rome"."""
@@ -231,7 +252,9 @@ class _Claim(NamedTuple):
         if self.target in self.subject:
             words = words.replace(self.subject, f" {'_' * (len(self.subject) - 2)} ")
         start = words.find(self.target)
-        return start >= 0 and self._is_asserted("", words[: start + 1], words, start, sentence.cuts)
+        if start < 0 or not self._is_asserted("", words[: start + 1], words, start, sentence.cuts):
+            return False
+        return self._is_related(sentence.text, sentence.words, sentence.find_subject(), start)
 
     def _is_asserted(
         self, before: str, between: str, words: str, start: int, cuts: Iterable[int]
@@ -292,6 +315,11 @@ class _Sentence(NamedTuple):
     """Positions in ``words`` where clauses begin; see ``split_clauses``."""
     may_state: bool
     """Whether it can state anything; see ``may_state``."""
+
+    def find_subject(self) -> int:
+        """Returns where the pronoun or other word begins that the sentence is about."""
+        rest = next((one for one in self.starts if _PRONOUN.match(one)), self.words)
+        return len(self.words) - len(_strip_article(rest))
 
 
 class _ComparedPassage(NamedTuple):

@@ -1,0 +1,340 @@
+"""Tells whether subject and object of a sentence belong to its relation, by the words between.
+
+"Redis supports Linux; MySQL supports Windows" names Redis before Windows, but they are in two
+clauses. There is no parser: a clause begins at a mark or at a word that joins, and has a subject of
+its own if a noun is between that and its verb. Names are known by their capitals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from itertools import dropwhile, pairwise
+from typing import Final, NamedTuple
+
+from kg.text.facts.assertions import mark_modals
+from kg.text.facts.evidence import pad_words
+from kg.text.facts.relation_words import stem_verb
+
+
+def _list_words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_JOINING: Final = _list_words("and but or then und aber sowie oder")
+_CONTRASTING: Final = _list_words(
+    "while whereas when where because although though so if wahrend wohingegen weil obwohl"
+)
+"""What begins a clause that has a subject of its own."""
+_RELATIVES: Final = _list_words("who whom whose which that what")
+_AUXILIARIES: Final = _list_words(
+    "is are was were be been being has have had do does did can could ist sind war waren "
+    "wird werden wurde wurden hat haben hatte hatten kann konnen s"
+)
+_ADVERBS: Final = _list_words(
+    "also later then now first again once still only both often sometimes even originally soon "
+    "previously formerly currently respectively auch spater dann erst wieder noch nur "
+    "zuerst"
+)
+_PREPOSITIONS: Final = _list_words(
+    "inside outside opposite toward towards beside behind above below "
+    "in on at of to by from for with as into onto near within under over during since "
+    "through between against after before among about around along across off out until via "
+    "auf bei von zu zum zur mit aus fur als im am seit unter uber nach vor durch"
+)
+_LEADING_ELSEWHERE: Final = _list_words(
+    "by to from near for with before after than against over von aus nach bei fur"
+)
+"""Prepositions whose noun is not that of another preposition."""
+_LEADING_FROM_VERB: Final = _list_words("from before over than near")
+"""Those whose noun is no object of a verb."""
+_DETERMINERS: Final = _list_words(
+    "the a an its his her their this these those some many most all other others another "
+    "each every der die das den dem des ein eine einen einer ihr sein seine ihre andere"
+)
+_ARTICLES: Final = _list_words("the a an der die das den dem des ein eine einem einer einen")
+_PRONOUNS: Final = _list_words("it he she they er sie es")
+_OTHER_VERB: Final = re.compile(
+    r"\w{2,}ed|sold|met|left|lost|won|led|became|wrote|made|built|bought|gave|took|grew|died"
+)
+_FINITE_VERB: Final = re.compile(
+    rf"\w{{2,}}(?:s|iest|auft|elt|iert|igt|agt|utzt|etzt|ommt)|ran|{_OTHER_VERB.pattern}"
+)
+_NAMING: Final = frozenset(["called", "named", "titled", "entitled", "nicknamed"])
+_MORE: Final = frozenset(["more", "less", "fewer"])
+_COPULAS: Final = frozenset(["is", "are", "was", "were"])
+_ORDERING: Final = _list_words("you use we one there install try see nutzen verwenden")
+_MARKS: Final = ",;:()[]–—-"
+
+
+class _Word(NamedTuple):
+    text: str
+    is_name: bool
+    """Whether it begins with a capital or a digit."""
+    marks: str
+    """The marks before it."""
+
+
+def belongs_together(
+    text: str,
+    words: str,
+    ends: tuple[int, int],
+    claim: tuple[str, str, str],
+    stems: Collection[str],
+) -> bool:
+    """Returns whether the relation of a sentence is that of its subject and its object.
+
+    Args:
+        text: the sentence.
+        words: its words; see ``pad_statement``.
+        ends: positions in ``words`` where the subject ends and where the object begins.
+        claim: subject, relation and object, in words.
+        stems: the stems of the relation's content words.
+    """
+    subject, relation, target = claim
+    stems = set(stems) - {stem_verb(word) for word in relation.split() if word in _PREPOSITIONS}
+    known = _read_words(text)
+    if " ".join(word.text for word in known) != words.strip():
+        return True  # what is not one word after the other, such as a name over two lines
+    first, last = (len(words[:end].split()) for end in ends)
+    between = _drop_brackets(known[first:last])
+    after = known[last + len(target.split()) :]
+    named = known[last:][: len(target.split())]
+    verbs = [number for number, word in enumerate(between) if stem_verb(word.text) in stems]
+    if not verbs:
+        return not _is_reversed(between, after, stems)
+    verb = verbs[-1]
+    return not _has_own_subject(between, verb, stems, subject.split()) and not _leaves_relation(
+        between, verb, _find_preposition(relation), named, after
+    )
+
+
+@lru_cache(maxsize=4096)
+def _read_words(text: str) -> tuple[_Word, ...]:
+    words: list[_Word] = []
+    marks = ""
+    for token in mark_modals(text).split():
+        core = token.strip("\"'“”„‘’«»*_")
+        found = pad_words(token).split()
+        marks += core[: len(core) - len(core.lstrip(_MARKS))] if found else core[:1]
+        letters = core.lstrip(_MARKS + "\"'“”„‘’«»*_")
+        is_name = bool(letters) and (letters[0].isupper() or letters[0].isdigit())
+        for number, word in enumerate(found):
+            words.append(_Word(word, is_name and word != "s", "" if number else marks))
+        if found:
+            marks = core[len(core.rstrip(_MARKS + ".")) :].replace(".", "")
+    return tuple(words)
+
+
+def _drop_brackets(words: Sequence[_Word]) -> list[_Word]:
+    """Leaves out what is in brackets that begin and end among some words."""
+    kept: list[_Word] = []
+    opened: list[int] = []
+    for word in words:
+        if ")" in word.marks and opened:
+            del kept[opened.pop() :]
+            word = word._replace(marks=word.marks.replace(")", ""))
+        if "(" in word.marks:
+            opened.append(len(kept))
+        kept.append(word)
+    return kept
+
+
+def _is_border(word: _Word) -> bool:
+    return bool(word.marks) or word.text in _JOINING | _CONTRASTING | _RELATIVES
+
+
+def _find_borders(words: Sequence[_Word], start: int, end: int) -> list[int]:
+    return [number for number in range(start, end) if _is_border(words[number])]
+
+
+def _has_own_subject(
+    between: Sequence[_Word], verb: int, stems: Collection[str], subject: Collection[str]
+) -> bool:
+    """Returns whether the verb between subject and object has another subject."""
+    border = max(_find_borders(between, 0, verb + 1), default=None)
+    if border is None:
+        # "Acme said Initech acquired Globex", but "Acme of Bath acquired", "Acme is a firm founded"
+        head = [word for word in between[:verb] if word.text not in _ADVERBS]
+        return (
+            len(head) > 1
+            and _is_verb(head[0])
+            and head[-1].is_name
+            and not any(
+                word.text in _PREPOSITIONS or stem_verb(word.text) in stems for word in head
+            )
+        )
+    linkers = _JOINING | _CONTRASTING | _ADVERBS
+    clause = [word for word in between[border:verb] if word.text not in linkers]
+    head = [word for word in clause if word.text not in _AUXILIARIES]
+    before = between[:border]
+    if len(head) == 1 and head[0].text in _DETERMINERS - {"others"}:
+        return False  # "and her recordings were"
+    if any(stem_verb(word.text) in stems for word in head):
+        return False  # "and the design was conceived"
+    if head and head[0].text in _RELATIVES:
+        if before and head[0].text == "that" and before[-1].text in _COPULAS:
+            return False  # "is that part of"
+        return _has_other_antecedent(before, head, "," in between[border].marks)
+    if not head or clause[0] != head[0] or between[verb - 1].text == "to":
+        return False  # "and was founded", "and to found"
+    if head[0].text in _PREPOSITIONS or _is_about_same(head) or not _has_predicate(before, stems):
+        return False  # "and she founded", "and in 1900 founded", "Ann and Bo founded"
+    if any(word.text in subject for word in head):
+        return False
+    linker = between[border]
+    if linker.text in _CONTRASTING or ";" in linker.marks:
+        return True
+    if linker.text not in _JOINING and not any(stem_verb(word.text) in stems for word in before):
+        return False  # "Bo is from Ulm, Germany and …"
+    is_participle = between[verb].text.endswith("ed") or between[verb].text in ("sold", "built")
+    if is_participle and len(clause) == len(head) and any(w.text in _COPULAS for w in before):
+        return between[verb + 1 : verb + 2] == [] or between[verb + 1].text not in _PREPOSITIONS
+    has_verb = len(clause) > len(head) or _FINITE_VERB.fullmatch(between[verb].text) is not None
+    return has_verb and (head[0].is_name or head[0].text in _DETERMINERS)
+
+
+def _is_about_same(head: Sequence[_Word]) -> bool:
+    """Returns whether a clause has a pronoun for its subject."""
+    return any(word.text in _PRONOUNS for word in head)
+
+
+def _has_other_antecedent(before: Sequence[_Word], head: Sequence[_Word], has_comma: bool) -> bool:
+    """Returns whether a relative clause is about another thing than the subject, or has its own.
+
+    Args:
+        before: what is between the subject and the clause.
+        head: what is between the subject and the verb of the clause.
+        has_comma: whether the clause is set apart.
+    """
+    if len(head) > 1:
+        if head[1].text in _PRONOUNS:
+            return False
+        if head[0].text == "whose" or head[-1].is_name:
+            return True
+    is_list = all(word.is_name or word.text in _JOINING for word in before)
+    if is_list or not any(word.text in _JOINING or _is_predicate(word) for word in before):
+        # "The Bank of Ulm that was founded", but "Ann met Bo, who founded"
+        return bool(before) and _has_predicate(before, ())
+    # "Heat is a film that was directed by Mann", but "Acme has a client that runs on Windows"
+    number = next((n for n, word in enumerate(before) if word.text in _COPULAS), None)
+    if number is None or before[number + 1 : number + 2] == []:
+        return True
+    following = before[number + 1].text
+    if (
+        following in _PREPOSITIONS - {"among"}
+        or following.endswith("ed")
+        or before[number + 1].is_name
+    ):
+        return True
+    if not (has_comma and before[-1].is_name):
+        return False
+    found = [word.text for word in before if word.text in _PREPOSITIONS | {"than"}]
+    place = found[-2:-1] if found[-1:] == ["of"] and found[1:] else found[-1:]
+    return bool(place) and place[0] not in ("in", "at", "on", "from")
+
+
+def _is_verb(word: _Word) -> bool:
+    """Returns whether what follows a subject can be a verb."""
+    other = _PREPOSITIONS | _JOINING | _CONTRASTING | _RELATIVES | _DETERMINERS | _AUXILIARIES
+    return not (word.marks or word.is_name or word.text in other)
+
+
+def _is_predicate(word: _Word) -> bool:
+    return word.text in _AUXILIARIES and word.text != "s"
+
+
+def _has_predicate(words: Sequence[_Word], stems: Collection[str]) -> bool:
+    said = [word for word in words if word.text not in _ADVERBS]
+    return bool(said) and (
+        (_is_verb(said[0]) and _FINITE_VERB.fullmatch(said[0].text) is not None)
+        or any(_is_predicate(word) or stem_verb(word.text) in stems for word in said)
+    )
+
+
+def _leaves_relation(
+    between: Sequence[_Word],
+    verb: int,
+    preposition: str,
+    target: Sequence[_Word],
+    after: Sequence[_Word],
+) -> bool:
+    """Returns whether other words than the verb and its preposition govern the object."""
+    rest = between[verb + 1 :]
+    if [word.text for word in rest] == ["that"]:
+        return False  # "Ann said that …"
+    is_present = between[verb].text.endswith("s")
+    borders = _find_borders(rest, 0, len(rest))
+    for border in reversed(borders):
+        piece = [word for word in rest[border:] if word.text not in _JOINING | _ADVERBS]
+        if len(piece) == 1 and piece[0].text in _PREPOSITIONS and _gives_order(after):
+            return True
+        said = [word for word in piece if word.text not in _ARTICLES]
+        if said and said[0].text == preposition:
+            break
+        if len(said) > 1 and said[0].text == "that" and said[1].text in ("same", "year", "day"):
+            continue
+        if ";" in rest[border].marks:
+            return True
+        if said and said[0].text in (_RELATIVES - {"what"}) | _CONTRASTING | {"there"}:
+            return True
+        is_governed = any(
+            word.text == preposition if preposition else word.is_name for word in rest[:border]
+        )
+        if is_governed and _has_other_verb(piece, preposition, is_present):
+            return True
+    last = rest[borders[-1] :] if borders else rest
+    if target[0].marks.strip("(["):
+        last = []
+    found = [
+        word.text
+        for before, word in pairwise([_Word("", False, ""), *last])
+        if word.text in _PREPOSITIONS or (word.text == "than" and before.text not in _MORE)
+    ]
+    kept = [word for word in found if word != "of" or preposition == "of"]
+    if kept[-1:] in (["over"], ["to"]) and target[0].text[0].isdigit() and preposition != "from":
+        return False  # "over 300", "close to 300"
+    if not kept or kept[-1] == preposition:
+        return False
+    return kept[-1] in (_LEADING_ELSEWHERE if preposition else _LEADING_FROM_VERB)
+
+
+def _gives_order(after: Sequence[_Word]) -> bool:
+    return bool(after) and after[0].text in _ORDERING
+
+
+def _has_other_verb(piece: Sequence[_Word], preposition: str, is_present: bool) -> bool:
+    """Returns whether what is joined has a verb or a noun of its own: "died in", "the wife of"."""
+    said = [word for word in piece if word.text not in _ARTICLES]
+    if not said or said[0].is_name or said[0].text in _PREPOSITIONS:
+        return False
+    is_verb = _OTHER_VERB.fullmatch(said[0].text) or (is_present and said[0].text.endswith("s"))
+    if not preposition:
+        has_verb = _OTHER_VERB.fullmatch(said[0].text) is not None
+        return len(said) == 1 and has_verb and said[0].text not in _NAMING
+    if len(said) > 4 or said[-1].text != preposition:
+        return False
+    return preposition == "of" or (bool(is_verb) and piece[0].text not in _ARTICLES)
+
+
+def _find_preposition(relation: str) -> str:
+    """Returns the preposition that a relation ends in, if it does."""
+    last = relation.split()[-1:]
+    return last[0] if last and last[0] in _PREPOSITIONS | {"than"} else ""
+
+
+def _is_reversed(between: Sequence[_Word], rest: Sequence[_Word], stems: Collection[str]) -> bool:
+    """Returns whether the object is the subject of the verb after it: "Acme, which Bo founded"."""
+    said = [word for word in between if word.text not in _ARTICLES]
+    if not said:
+        return False
+    skipped = (_AUXILIARIES - {"s"}) | _ADVERBS
+    verb = next(dropwhile(lambda word: word.text in skipped, rest), None)
+    if verb is None or verb.marks or stem_verb(verb.text) not in stems:
+        return False
+    if said[-1].text in _RELATIVES:
+        return True
+    # "Acme, a firm Bo founded", but "has a rock music format"
+    is_noun = _is_verb(said[-1]) and _FINITE_VERB.fullmatch(said[-1].text) is None
+    return is_noun and _FINITE_VERB.fullmatch(verb.text) is not None
