@@ -107,6 +107,11 @@ _PARTS = compile_words(
     "part parts contain* belong* include* comprise* consist* collection series has_member "
     "member broader narrower container subset superset component_of"
 )
+# "Member id", "part number" and "container type" say what one thing is, not what contains it.
+_TRAITS = compile_heads(
+    "id ids identifier code number no name title label count amount total size date year time "
+    "since type kind status state role rank level order index key rate score"
+)
 _MUTUAL = compile_words(
     "knows friend* relat* similar same match* influenc* cite* citation* cites mention* like* "
     "link* see border* neighbo* adjacent connect* interact* spouse* partner* sibling* brother* "
@@ -168,8 +173,12 @@ def is_text(label: str) -> bool:
 def is_part(label: str) -> bool:
     """Returns whether a predicate says what something is part of, or that it contains something.
 
-    That can be stated of each level, so that two values need not contradict each other.
+    That can be stated of each level, so that two values need not contradict each other. The head
+    noun decides: a member's id and a word's part of speech say nothing of this kind.
     """
+    phrase, complement = split_label(label)
+    if complement.startswith("speech") or _TRAITS.search(phrase):
+        return False
     return _PARTS.search(label.casefold()) is not None
 
 

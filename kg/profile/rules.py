@@ -150,7 +150,8 @@ def judge_predicate(
     if not profile.is_single_valued:
         reason = "subjects have several values, so another value contradicts nothing"
         return Judgement("", None, "", reason)
-    if iri in declarations.transitive or any(map(is_part, names)):
+    contains = profile.value_kind == "things" and any(map(is_part, names))
+    if iri in declarations.transitive or contains:
         reason = "it says what contains or includes something, and that has several levels"
         return Judgement("", None, "", reason)
     verdicts = {

@@ -188,7 +188,8 @@ def _parse_after_be(
         place = len(words) - 1
         is_property = is_participle(words[-2]) or words[-2] in ADJECTIVES
     if words[place] == "of" and not is_property:
-        if place < len(words) - 1 and head not in MEMBER_NOUNS:
+        is_noun = head not in MEMBER_NOUNS or words[place - 1 :] == ["part", "of", "speech"]
+        if place < len(words) - 1 and is_noun:
             return None  # In "date of birth" the object is what the label names.
         kind: PhraseKind = "copula" if _is_part_of(words[:place]) else "of"
         return _parse_complement(words, place, kind, auxiliary)

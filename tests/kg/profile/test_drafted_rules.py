@@ -19,7 +19,12 @@ from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.profile.draft import Draft, draft_domain
 from kg.profile.known_labels import find_known_label
-from kg.profile.plausibility import ValueKind, judge_single_value, may_be_mutual
+from kg.profile.plausibility import (
+    ValueKind,
+    is_part,
+    judge_single_value,
+    may_be_mutual,
+)
 from kg.profile.predicates import is_asymmetric
 from kg.profile.record_nouns import is_record
 from kg.profile.rules import Answers
@@ -589,3 +594,31 @@ def test_links_of_a_hub_are_compared_once_each() -> None:
     assert n_compared < 20 * n
     links[Term(n)] = [Term(0)]
     assert not is_asymmetric(links)
+
+
+@pytest.mark.parametrize(
+    ("label", "is_one"),
+    [
+        ("is part of", True), ("has member", True), ("member of team", True), ("contains", True),
+        ("belongs to", True), ("broader concept", True), ("has part device", True),
+        ("part of speech", False), ("member id", False), ("part number", False),
+        ("series number", False), ("container type", False), ("member since", False),
+    ],
+)  # fmt: skip
+def test_the_head_noun_says_whether_something_contains_another(label: str, is_one: bool) -> None:
+    assert is_part(label) is is_one
+
+
+def test_only_things_contain_or_are_parts(tmp_path: Path) -> None:
+    text = "\n".join(
+        f':e{n} a :Part ; :memberId "M{n % 7}" ; :partNumber "{n % 9}" ; :partOfSpeech :p{n % 3} ; '
+        f":partOf :w{n // 2} ; :includes :i{n // 2} ."
+        for n in range(60)
+    )
+    draft = draft_text(tmp_path, text)
+    rules = {rule for rule in list_rules(draft) if "one-value" in rule}
+    assert rules == {"mined:one-value#memberId", "mined:one-value#partNumber"}
+    reasons = {row.iri.removeprefix(EX): row.reason for row in draft.report.predicates}
+    assert "may have several values" in reasons["partOfSpeech"]
+    assert "several levels" in reasons["partOf"]
+    assert "several levels" in reasons["includes"]

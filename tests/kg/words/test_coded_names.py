@@ -177,4 +177,4 @@ def test_sentences_have_no_codes_of_classes_and_predicates(tmp_path: Path) -> No
     assert phrases.get_label(E + "Q90_has_amount") == "has amount"
     assert phrases.get_class_noun(E + "M54_Weight") == "weight"
     fact = phrases.render_fact(Claim(E + "dig3", RDF_TYPE, E + "M55_Find_Spot"))
-    assert fact.endswith(" is a find Spot.")
+    assert fact.endswith(" is a find spot.")

@@ -15,6 +15,7 @@ SEVERAL_VALUES = {
     "knowsAbout": ("S knows about O.", "Does S know about O?"),
     "memberOf": ("S is a member of O.", "Is S a member of O?"),
     "hasPart": ("S has O as a part.", "Does S have O as a part?"),
+    "partOfSpeech": ("S has O as a part of speech.", "Does S have O as a part of speech?"),
     "isPartOf": ("S is part of O.", "Is S part of O?"),
     "isBasedOn": ("S is based on O.", "Is S based on O?"),
     "servesCuisine": ("S serves the cuisine O.", "Does S serve the cuisine O?"),
