@@ -22,6 +22,7 @@ from kg.text.documents.document import (
     split_front_matter,
 )
 from kg.text.documents.inline_text import NOTE_LINK, STRUCK_OUT, InlineText
+from kg.text.documents.markup.open_elements import OpenElements
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
@@ -303,23 +304,31 @@ class _BlockBuilder:
 def _walk_elements(soup: BeautifulSoup) -> Iterator[tuple[Tag | str, bool]]:
     """Yields each text, and each element twice: (tag, True) at its start, (tag, False) at its end.
 
-    Not recursive: a hostile page could exceed the recursion limit.
+    The parser closes an element only where an end tag says so; an element whose end tag is left
+    out ends here where browsers end it. Not recursive: a hostile page could exceed the recursion
+    limit.
     """
     from bs4.element import NavigableString, PreformattedString, Tag
 
+    opened = OpenElements()
     stack: list[tuple[Tag, Iterator[object]]] = [(soup, iter(soup.contents))]
     while stack:
         parent, children = stack[-1]
         child = next(children, None)
-        if child is None:
-            stack.pop()
-            if stack:
-                yield parent, False
-        elif isinstance(child, Tag):
-            if not _is_skipped(child):
+        if isinstance(child, Tag):
+            ended = opened.end_before(child.name)
+            yield from ((tag, False) for tag, is_skipped in ended if not is_skipped)
+            opened.add(child, is_skipped=_is_skipped(child))
+            if not opened.is_skipped:
                 yield child, True
-                stack.append((child, iter(child.contents)))
-        elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
+            stack.append((child, iter(child.contents)))
+        elif child is None:
+            stack.pop()
+            ended = opened.end(parent)
+            yield from ((tag, False) for tag, is_skipped in ended if not is_skipped)
+        elif isinstance(child, NavigableString) and not (
+            opened.is_skipped or isinstance(child, PreformattedString)
+        ):
             yield str(child), True
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import docx
 import pytest
 from document_blocks import read_blocks
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kg.text.chunker import chunk_documents
 from kg.text.documents.document import Paragraph
+from kg.text.documents.html_reader import read_html
 from kg.text.documents.inline_text import format_superscript
 from kg.text.documents.reader import read_document
 from kg.text.facts.rules import find_facts
@@ -300,3 +304,68 @@ def test_page_numbers_follow_the_pages_or_stand_apart(tmp_path: Path) -> None:
     page = b"BT /F1 12 Tf 72 720 Td 14 TL (Some text) Tj T* (of two lines) Tj 0 -600 Td (7) Tj ET"
     path.write_bytes(write_pdf([page]))
     assert [block.text for block in read_document(path).blocks] == ["Some text of two lines"]
+
+
+# -- Hidden elements whose end tag is left out
+
+
+@pytest.mark.parametrize(
+    ("hidden", "next_element"),
+    [
+        ("<ul><li hidden>old", "<li>New.</ul>"),
+        ("<ul><li hidden>old<ul><li>older</ul>", "<li>New.</ul>"),
+        ("<ul><li><p hidden>old", "<li>New.</ul>"),
+        ("<dl><dt>Term<dd style='display:none'>old", "<dt>New.</dl>"),
+        ("<table><tr hidden><td>old", "<tr><td>New.</table>"),
+        ("<table><tr><td hidden>old<table><tr><td>older</table>", "<td>New.</table>"),
+        ("<table><thead hidden><tr><td>old", "<tbody><tr><td>New.</table>"),
+        ("<table><tr><td><p hidden>old", "<td>New.</table>"),
+        ("<p style='display: none'>loading…", "<h2>New.</h2>"),
+        ("<p aria-hidden=true>old <b>old", "<table><tr><td>New.</table>"),
+        ("<div><p hidden>old", "<section>New.</section></div>"),
+        ("<p>Before.<div hidden>old<div>older</div>old<p>oldest</div>", "New."),
+        ("<p>Before.<span hidden>old</span>", "<div>New.</div>"),
+    ],
+)
+def test_hidden_element_ends_where_browsers_end_it(
+    hidden: str, next_element: str, tmp_path: Path
+) -> None:
+    blocks = read_blocks(tmp_path / "a.html", f"{hidden}{next_element}<p>Last.")
+    assert "old" not in "".join(blocks)
+    assert "loading" not in "".join(blocks)
+    assert "New." in "".join(blocks)
+    assert blocks[-1] == "Last."
+
+
+HIDING = st.sampled_from(["", "", "", " hidden", " style='display:none'", " aria-hidden=true"])
+WORDS = st.text("abc", min_size=1, max_size=3)
+FLOW = st.deferred(
+    lambda: st.lists(PARAGRAPHS | DIVISIONS | ITEMS | TERMS | TABLES, min_size=1, max_size=3).map(
+        "".join
+    )
+)
+# «…» are end tags that may be left out.
+PARAGRAPHS = st.builds("<p{}>{}«</p>»".format, HIDING, WORDS)
+DIVISIONS = st.builds("<div{}>{}</div>".format, HIDING, FLOW)
+ITEMS = st.lists(st.builds("<li{}>{}«</li>»".format, HIDING, WORDS | FLOW), min_size=1).map(
+    lambda items: f"<ul>{''.join(items)}</ul>"
+)
+TERMS = st.lists(
+    st.builds("<{0}{1}>{2}«</{0}>»".format, st.sampled_from(["dt", "dd"]), HIDING, WORDS),
+    min_size=1,
+).map(lambda terms: f"<dl>{''.join(terms)}</dl>")
+CELLS = st.builds("<{0}{1}>{2}«</{0}>»".format, st.sampled_from(["td", "th"]), HIDING, WORDS | FLOW)
+TABLES = st.lists(
+    st.builds(
+        "<tr{}>{}«</tr>»".format, HIDING, st.lists(CELLS, min_size=1, max_size=2).map("".join)
+    ),
+    min_size=1,
+    max_size=2,
+).map(lambda rows: f"<table>{''.join(rows)}</table>")
+
+
+@settings(max_examples=60, deadline=None)
+@given(page=FLOW)
+def test_page_reads_the_same_without_the_end_tags_that_may_be_left_out(page: str) -> None:
+    written = page.replace("«", "").replace("»", "")
+    assert read_html(re.sub("«.*?»", "", page).encode(), "a") == read_html(written.encode(), "a")
