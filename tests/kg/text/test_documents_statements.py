@@ -396,7 +396,8 @@ SPANNING = {
 +--------+-----------------+
 """.replace("+--------+-----------------+\n", "+--------------------------+\n"),
     "a.md": "<table><tr><th rowspan=2>Server</th><th colspan=2>Runs on</th></tr>\n"
-    "<tr><th>Linux</th><th>Windows</th></tr>\n<tr><td rowspan='2'>Redis</td><td>yes</td><td>no</td></tr>\n"
+    "<tr><th>Linux</th><th>Windows</th></tr>\n<tr><td rowspan='2'>Redis</td>"
+    "<td>yes</td><td>no</td></tr>\n"
     "<tr><td colspan='2'>since 7.0</td></tr><tr><td colspan='3'>End</td></tr></table>",
 }
 
