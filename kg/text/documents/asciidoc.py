@@ -21,6 +21,7 @@ from kg.text.documents.document import (
     split_front_matter,
 )
 from kg.text.documents.inline_text import format_superscript
+from kg.text.documents.markup.asciidoc_tables import count_columns, iter_rows
 
 MAX_INLINE_LENGTH = 20_000
 """Maximum length of a line in which inline markup is removed, in characters."""
@@ -44,7 +45,8 @@ _DROPPED_MACRO = re.compile(
 _CODE_STYLE = re.compile(r"\[(?:(?:source|listing|literal)(?=[\],%.#])|,[^\]])")
 _BLOCK_TITLE = re.compile(r"\.(?=[^\s.])(.*)$")
 _LIST_ITEM = re.compile(r"\s*(?:([*.-]{1,5}|\d+\.|<\d+>|<\.>)[ \t]+)(?=\S)")
-_CELL = re.compile(r"(?:\d*(?:\.\d+)?[+*]?[<^>.]*[adehlmsv]?)?(?<!\\)\|")
+# "term:: text" or "term::" before its text.
+_TERM = re.compile(r"[^\s:].*?(?:(?<!:):{2,4}|;;)(?:[ \t]|$)")
 
 
 def _format_superscript(match: re.Match[str]) -> str:
@@ -116,6 +118,9 @@ class _LineReader:
         self._attributes: dict[str, str] = {}
         self._paragraph: list[str] = []
         self._is_list = False
+        self._is_apart = False  # whether an empty line stands before this line
+        self._is_joined = False  # whether a "+" joins this line to the item of a list before it
+        self._n_columns = 0  # of the next table, as far as it is stated
 
     def iter_blocks(self, lines: list[str]) -> Iterator[Block]:
         # Of the enclosing listing, comment or table; empty for a paragraph of code, which ends at
@@ -168,14 +173,18 @@ class _LineReader:
                 is_code = False
             elif not line:
                 is_header = is_code = False
+                self._is_apart = True
                 if not self._is_list:
                     yield from self._end_paragraph()
             elif attribute:
                 self._attributes[attribute[1].lower()] = (attribute[2] or "").strip()[:200]
             elif is_header or line.startswith("//") or line == "+":
-                continue  # the author and revision; comments; the continuation of a list item
+                # The author and revision; comments; the continuation of a list item.
+                self._is_joined = self._is_joined or line == "+"
+                continue
             elif _DROPPED_MACRO.match(line) or _BLOCK_ATTRIBUTES.match(line):
                 is_code = is_code or bool(_CODE_STYLE.match(line))
+                self._n_columns = count_columns(line) or self._n_columns
                 if not self._is_list:
                     yield from self._end_paragraph()
             elif (is_code and not _BLOCK_TITLE.match(line)) or (
@@ -184,7 +193,7 @@ class _LineReader:
                 yield from self._end_paragraph()
                 delimiter, verbatim, is_code = "", [line], False
             else:
-                yield from self._add_line(line)
+                yield from self._add_line(line, is_description=is_term)
             is_term = line.endswith("::") or (is_term and not line)
         if delimiter is not None:
             yield from self._make_block(delimiter, verbatim)
@@ -195,7 +204,11 @@ class _LineReader:
         if delimiter.startswith("/"):
             return []
         if delimiter.startswith(_TABLE_MARKS):
-            return make_paragraph("\n".join(self._iter_rows(lines)))
+            n_columns, self._n_columns = self._n_columns, 0
+            rows = iter_rows(lines, n_columns, delimiter[0])
+            return make_paragraph(
+                "\n".join(" | ".join(map(self._strip_markup, row)) for row in rows)
+            )
         return make_paragraph("\n".join(lines), is_code=True)
 
     def _is_underlined_title(self, lines: list[str], number: int) -> bool:
@@ -211,19 +224,26 @@ class _LineReader:
             and not _DROPPED_MACRO.match(line)
         )
 
-    def _add_line(self, line: str) -> Iterator[Block]:
+    def _add_line(self, line: str, *, is_description: bool) -> Iterator[Block]:
         item = _LIST_ITEM.match(line)
         title = _BLOCK_TITLE.match(line) if not item else None
-        if item and not self._is_list:
+        is_term = not item and not title and bool(_TERM.match(line.lstrip()))
+        if self._is_list:
+            is_end = self._is_apart and not (item or is_term or is_description or self._is_joined)
+            if is_end or (title and (self._is_apart or self._is_joined)):
+                yield from self._end_paragraph()
+        elif item or (is_term and not self._paragraph):
             yield from self._end_paragraph()
             self._is_list = True
+        self._n_columns = self._n_columns if title else 0
+        self._is_apart = self._is_joined = False
         if item:
             marker = item[1].strip()
             depth = len(marker) - 1 if marker[0] in "*.-" else 0
             self._paragraph.append("  " * depth + "- " + self._strip_markup(line[item.end() :]))
         elif title and not self._paragraph:
             yield from make_paragraph(self._strip_markup(title[1]))
-        elif self._is_list and self._paragraph:
+        elif self._is_list and self._paragraph and not is_term:
             # The text of an item may go on in the next line.
             self._paragraph[-1] += " " + self._strip_markup(line)
         else:
@@ -233,23 +253,6 @@ class _LineReader:
         lines = list(filter(None, self._paragraph))
         is_list, self._paragraph, self._is_list = self._is_list, [], False
         return make_paragraphs(lines) if is_list else make_paragraph(" ".join(lines))
-
-    def _iter_rows(self, lines: list[str]) -> Iterator[str]:
-        """Yields the rows of a table: cells in one line are a row, else up to an empty line."""
-        cells: list[str] = []
-        for line in [*lines, ""]:
-            parts = _CELL.split(line[:MAX_INLINE_LENGTH])
-            if len(parts) > 1 and (not cells or len(parts) > 2):
-                if cells:
-                    yield " | ".join(cells)
-                cells = [self._strip_markup(part) for part in parts[1:]]
-            elif len(parts) > 1:
-                cells.append(self._strip_markup(parts[1]))
-            elif line and cells:
-                cells[-1] += " " + self._strip_markup(line)
-            elif cells:
-                yield " | ".join(cells)
-                cells = []
 
     def _strip_markup(self, text: str) -> str:
         if len(text) > MAX_INLINE_LENGTH:

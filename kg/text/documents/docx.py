@@ -6,6 +6,7 @@ import importlib
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from kg.text.documents.document import (
     make_paragraphs,
 )
 from kg.text.documents.inline_text import format_superscript
+from kg.text.documents.markup.table_rows import MAX_COLUMNS, Cell, TableRows
 
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 """Maximum size of all parts of a file after unpacking: most of it may be images."""
@@ -25,8 +27,6 @@ MAX_TEXT_PART_BYTES = 32 * 1024 * 1024
 """Maximum size of an XML part after unpacking; its tree needs about ten times as much memory."""
 MAX_PARTS = 10_000
 """Maximum number of parts."""
-MAX_COLUMNS = 100
-"""Maximum number of columns that a cell of a table may span; Word allows 63."""
 MAX_DEPTH = 20
 """Maximum nesting of tables; deeper ones are left out."""
 
@@ -193,15 +193,19 @@ def _iter_blocks(content: Any) -> Iterator[Block]:
 
 
 def _iter_rows(table: Any, depth: int) -> Iterator[str]:
-    """Yields a line per row; merged cells once."""
+    """Yields a line per row, laid out as by ``TableRows``."""
     if depth > MAX_DEPTH:
         return
+    rows = TableRows()
     for row in table.rows:
-        cells = {id(cell._tc): cell for cell in row.cells}
+        # python-docx lists a merged cell in each row and column that it spans.
+        listed = list(row.cells)
+        columns = Counter(id(cell._tc) for cell in listed)
+        cells = {id(cell._tc): cell for cell in listed}
         texts = []
-        for cell in cells.values():
+        for key, cell in cells.items():
             lines = [paragraph.text for paragraph in cell.paragraphs]
             for inner in cell.tables:
                 lines += _iter_rows(inner, depth + 1)
-            texts.append(" ".join(" ".join(lines).split()))
-        yield " | ".join(texts)
+            texts.append(Cell(" ".join(" ".join(lines).split()), columns[key]))
+        yield " | ".join(rows.fill_row(texts))

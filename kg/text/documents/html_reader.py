@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ from kg.text.documents.document import (
     split_front_matter,
 )
 from kg.text.documents.inline_text import NOTE_LINK, STRUCK_OUT, InlineText
+from kg.text.documents.markup.open_elements import OpenElements
+from kg.text.documents.markup.table_rows import Cell, TableRows, read_span
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
@@ -49,6 +52,7 @@ _SKIPPED_ROLES = frozenset(list_words("navigation search banner contentinfo doc-
 _SIGN_CLASSES = frozenset(list_words("footnote-ref footnote-reference headerlink"))
 """Classes of links that are no text: marks of notes, and signs beside headings."""
 _HIDDEN_STYLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden|line-through)", re.I)
+_ROW_GROUPS = frozenset({"thead", "tbody", "tfoot"})
 _LIST_TAGS = frozenset(list_words("ul ol dl table"))
 # Blocks that do not end the line in a cell of a table.
 _CELL_TAGS = frozenset(
@@ -205,8 +209,9 @@ class _BlockBuilder:
         self._heading_level = 0  # of the enclosing heading; 0 outside headings
         # Finished cells of the current row; None outside rows and after a list, heading, table or
         # code in one of the cells, which end the line.
-        self._cells: list[str] | None = None
-        self._is_in_cell = False
+        self._cells: list[Cell] | None = None
+        self._cell: Tag | None = None  # the enclosing cell of that row
+        self._tables = [TableRows()]  # of the enclosing tables; the first is for stray rows
 
     def add_text(self, text: str) -> None:
         self._text.add(text if self._pre_depth else _SPACE.sub(" ", text))
@@ -221,7 +226,7 @@ class _BlockBuilder:
         elif name in ("td", "th"):
             if self._cells is not None:
                 self._end_cell()
-                self._is_in_cell = is_start
+                self._cell = tag if is_start else None
             elif is_start and not self._text.is_blank:
                 self._text.add(" | ")
         elif not is_start:
@@ -263,11 +268,17 @@ class _BlockBuilder:
             self._marker = "- "
         elif name == "tr" and is_start:
             self._cells = []
+        elif name in _ROW_GROUPS:
+            self._tables[-1].end_group()
         elif name in _LIST_TAGS:
             if is_start:
                 self._lists.append(name)
             else:
                 self._lists.pop()
+            if name == "table" and is_start:
+                self._tables.append(TableRows())
+            elif name == "table":
+                self._tables.pop()
         if (self._heading_level or not self._lists) and self._lines:
             blocks += make_paragraphs(self._lines)
             self._lines = []
@@ -275,9 +286,13 @@ class _BlockBuilder:
 
     def _end_cell(self) -> None:
         text = self._take_text()
-        if self._cells is not None and (text or self._is_in_cell):
-            self._cells.append(text)
-        self._is_in_cell = False
+        if self._cells is not None and (text or self._cell):
+            attributes = self._cell.attrs if self._cell else {}
+            columns = read_span(attributes.get("colspan", 1))
+            # 0 rows are all that follow.
+            rows = read_span(attributes.get("rowspan", 1)) or sys.maxsize
+            self._cells.append(Cell(text, columns, rows))
+        self._cell = None
 
     def _take_lines(self) -> list[str]:
         """Returns the current row, or the text since the last line; the row ends there."""
@@ -286,11 +301,12 @@ class _BlockBuilder:
             return [text] if text else []
         self._end_cell()
         cells, self._cells = self._cells, None
-        filled = [cell for cell in cells if cell]
+        filled = [cell.text for cell in cells if cell.text]
+        texts = self._tables[-1].fill_row(cells)
         if len(filled) == 1 and _CELL_LINE in filled[0]:
             # The table lays out the page: the paragraphs of a cell beside empty ones stay apart.
             return [line for part in filled[0].split(_CELL_LINE) if (line := part.strip())]
-        row = " | ".join(cells).replace(_CELL_LINE, " ").split("\n")
+        row = " | ".join(texts).replace(_CELL_LINE, " ").split("\n")
         return ["\n".join(map(collapse_spaces, row))] if filled else []
 
     def _take_text(self) -> str:
@@ -303,23 +319,31 @@ class _BlockBuilder:
 def _walk_elements(soup: BeautifulSoup) -> Iterator[tuple[Tag | str, bool]]:
     """Yields each text, and each element twice: (tag, True) at its start, (tag, False) at its end.
 
-    Not recursive: a hostile page could exceed the recursion limit.
+    The parser closes an element only where an end tag says so; an element whose end tag is left
+    out ends here where browsers end it. Not recursive: a hostile page could exceed the recursion
+    limit.
     """
     from bs4.element import NavigableString, PreformattedString, Tag
 
+    opened = OpenElements()
     stack: list[tuple[Tag, Iterator[object]]] = [(soup, iter(soup.contents))]
     while stack:
         parent, children = stack[-1]
         child = next(children, None)
-        if child is None:
-            stack.pop()
-            if stack:
-                yield parent, False
-        elif isinstance(child, Tag):
-            if not _is_skipped(child):
+        if isinstance(child, Tag):
+            ended = opened.end_before(child.name)
+            yield from ((tag, False) for tag, is_skipped in ended if not is_skipped)
+            opened.add(child, is_skipped=_is_skipped(child))
+            if not opened.is_skipped:
                 yield child, True
-                stack.append((child, iter(child.contents)))
-        elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
+            stack.append((child, iter(child.contents)))
+        elif child is None:
+            stack.pop()
+            ended = opened.end(parent)
+            yield from ((tag, False) for tag, is_skipped in ended if not is_skipped)
+        elif isinstance(child, NavigableString) and not (
+            opened.is_skipped or isinstance(child, PreformattedString)
+        ):
             yield str(child), True
 
 

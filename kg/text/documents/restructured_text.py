@@ -16,7 +16,6 @@ from docutils.parsers.rst import Directive, Parser, directives, states, tablepar
 from docutils.utils import new_document
 
 from kg.base.errors import DocumentError
-from kg.base.plain_text import list_words
 from kg.text.documents.document import (
     Block,
     CodeLine,
@@ -26,6 +25,14 @@ from kg.text.documents.document import (
     make_paragraphs,
 )
 from kg.text.documents.inline_text import SUPERSCRIPT, InlineText
+from kg.text.documents.markup.directives import (
+    CODE_DIRECTIVES,
+    CONTENT_DIRECTIVES,
+    DROPPED_DIRECTIVES,
+    RUN_DIRECTIVES,
+)
+from kg.text.documents.markup.roles import SUPERSCRIPT_ROLES, read_role
+from kg.text.documents.markup.table_rows import Cell, TableRows
 
 if TYPE_CHECKING:
     from docutils.nodes import Element, Node
@@ -46,39 +53,6 @@ MAX_TABLE_STEPS = 200
 """Maximum number of steps for a character of a grid table. Tables of many columns need more, or
 with many lines that lead nowhere."""
 
-_RUN_DIRECTIVES = frozenset(
-    list_words(
-        """attention caution danger error hint important note tip warning admonition
-        epigraph highlights pull-quote compound container topic sidebar rubric
-        table list-table csv-table replace unicode"""
-    )
-)
-"""Directives of docutils that run; they read no files with ``file_insertion_enabled`` off."""
-_DROPPED_DIRECTIVES = frozenset(
-    list_words(
-        """toctree index raw include literalinclude highlight highlightlang currentmodule
-        py:currentmodule program meta contents sectnum section-numbering tabularcolumns graphviz
-        digraph graph plot mermaid uml inheritance-diagram autosummary default-domain default-role
-        role title testsetup testcleanup sectionauthor codeauthor target-notes date math
-        bibliography nbgallery nblinkgallery minigallery youtube video"""
-    )
-)
-"""Directives whose content is no text for readers, and those that would read files."""
-_CONTENT_DIRECTIVES = frozenset(
-    list_words("only ifconfig module py:module rst-class cssclass image figure thumbnail")
-)
-"""Directives whose argument is no text for readers: a condition, a class of styles, a file."""
-_CODE_DIRECTIVES = frozenset(
-    list_words(
-        """code code-block sourcecode parsed-literal doctest testcode testoutput prompt console
-        ipython jupyter-execute productionlist"""
-    )
-)
-_SUPERSCRIPT_ROLES = frozenset({"sup", "superscript"})
-_STRUCK_OUT_ROLES = frozenset({"del", "strike", "strikethrough"})
-_NUMBER_ROLES = {"rfc": "RFC ", "pep": "PEP ", "cve": "CVE-", "cwe": "CWE-"}
-"""Roles whose text is a number, and what is read before it."""
-_ROLE_TITLE = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _PATH = re.compile(r"[^\s()/]*/[^\s()]*\.\w{1,8}\Z")
 _DIRECTIVE_MARK = re.compile(r"\.\. [\w:.+-]+::[ \t]*")
@@ -224,19 +198,19 @@ class _TolerantState:
     def directive(self, match: re.Match[str], **option_presets: Any) -> Any:
         """Runs the few directives that are safe, and replaces all others."""
         name = match[1].lower()
-        if name in _RUN_DIRECTIVES:
+        if name in RUN_DIRECTIVES:
             known: Any = directives.directive(name, self.memo.language, self.memo.document)[0]
             options = {"option_spec": _MoreOptions(known.option_spec or {})}
             tolerant = type(known.__name__, (known,), options)
             return self.run_directive(tolerant, match, match[1], option_presets)
         kind: type[_DroppedDirective] = _TextDirective
-        if name in _DROPPED_DIRECTIVES:
+        if name in DROPPED_DIRECTIVES:
             kind = _DroppedDirective
-        elif name in _CONTENT_DIRECTIVES:
+        elif name in CONTENT_DIRECTIVES:
             kind = _ContentDirective
         elif name.startswith("auto"):
             kind = _GeneratedDirective
-        elif name in _CODE_DIRECTIVES:
+        elif name in CODE_DIRECTIVES:
             kind = _CodeDirective
         return self.run_directive(kind, match, match[1], option_presets)
 
@@ -301,20 +275,9 @@ class _TolerantInliner(states.Inliner):
         return [nodes.Text(text)] if text else []
 
     def interpreted(self, rawsource: str, text: str, role: str, _lineno: int) -> Any:
-        """Returns the title of ``title <target>``, the last part of ``~a.b``, else the text."""
-        text = text.replace("\0", "")
-        if role.lower() in _STRUCK_OUT_ROLES:
-            return [], []
-        if role.lower() in _SUPERSCRIPT_ROLES:
+        text = read_role(role, text.replace("\0", ""))
+        if role.lower() in SUPERSCRIPT_ROLES:
             return [nodes.superscript(rawsource, text)], []
-        title = _ROLE_TITLE.match(text)
-        if title is not None and title[1]:
-            text = title[1]
-        elif text.startswith("~"):
-            text = text[1:].rsplit(".", 1)[-1]
-        elif role.lower() in _NUMBER_ROLES:
-            text = _NUMBER_ROLES[role.lower()] + text.replace("#section-", " section ")
-        text = text.removeprefix("!")
         return [nodes.inline(rawsource, text)], []
 
 
@@ -370,9 +333,11 @@ class _BlockCollector:
                 for number, line in enumerate(lines):
                     # A line of code stays one.
                     yield type(line)(f"{indent}{'  ' if number else '- '}{line}")
-            case nodes.row():
-                cells = (" ".join(self._iter_lines(cell, "")) for cell in node.children)
-                yield indent + " | ".join(" ".join(cell.split()) for cell in cells)
+            case nodes.thead() | nodes.tbody():
+                rows = TableRows()
+                for row in node.children:
+                    cells = [self._read_cell(cell) for cell in row.children]
+                    yield indent + " | ".join(rows.fill_row(cells))
             case nodes.field():
                 lines = [line for child in node.children for line in self._iter_lines(child, "")]
                 yield f"{indent}{lines[0]}: {' '.join(lines[1:])}" if lines else ""
@@ -386,6 +351,10 @@ class _BlockCollector:
             case _:
                 for child in node.children:
                     yield from self._iter_lines(child, indent)
+
+    def _read_cell(self, entry: Any) -> Cell:
+        words = " ".join(self._iter_lines(entry, "")).split()
+        return Cell(" ".join(words), entry.get("morecols", 0) + 1, entry.get("morerows", 0) + 1)
 
     def _list_refused_lines(self, message: nodes.system_message) -> list[str]:
         """Returns the source that a message of docutils is about, without lines of signs only."""

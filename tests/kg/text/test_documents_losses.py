@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import docx
+import pytest
 from document_blocks import read_blocks
 
 from kg.text.documents import read_document
@@ -389,6 +390,98 @@ export const values, too.
 # -- AsciiDoc
 
 
+def test_a_paragraph_after_a_list_of_asciidoc_is_no_part_of_it(tmp_path: Path) -> None:
+    text = """Needs:
+
+* one
+that goes on
+* two
++
+More about two.
+
+* three
+// a comment
+
+It runs on Linux.
+
+* [ ] run on Windows
+
+[[where]]
+It runs on macOS.
+
+. Start it
++
+.Listing
+----
+start
+----
+
+. Stop it
+
+.Options
+`-q`:: Be quiet.
+`-v`::
+
+Say more.
+`--std::c`; C:: Language.
++
+And more.
+
+Use `a::b` as before.
+"""
+    path = tmp_path / "a.adoc"
+    assert read_blocks(path, text) == [
+        "Needs:",
+        "- one that goes on\n- two More about two.\n- three",
+        "It runs on Linux.",
+        "- [ ] run on Windows",
+        "It runs on macOS.",
+        "- Start it",
+        "Listing",
+        "start",
+        "- Stop it",
+        "Options",
+        "-q:: Be quiet.\n-v Say more.\n--std::c; C:: Language. And more.",
+        "Use a::b as before.",
+    ]
+    tasks = [block.text for block in read_document(path).blocks if getattr(block, "is_task", 0)]
+    assert tasks == ["- [ ] run on Windows"]
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        (
+            '[cols="1,1"]\n|===\n|Redis\n|Linux\n|MySQL\n|Windows\n|===',
+            "Redis | Linux\nMySQL | Windows",
+        ),
+        ("[cols=2*,options=header]\n|===\n|a\n|b\n\n|c\n|d\n|===", "a | b\nc | d"),
+        ("[%header,cols='>1,2*<m']\n.Title\n|===\n|a\n|b\n|c\n|d\n|===", "a | b | c\nd"),
+        ("[cols=2]\n|===\n\n|a\n|b\n|c |d\n|===", "a | b\nc | d"),
+        ("|===\n|a |b |c\n\n|d\n|e\n|f\n|===", "a | b | c\nd | e | f"),
+        (
+            "|===\n|a|yes\n.2+|b|no\n|maybe\n2+|c\n|d|e\n|===",
+            "a | yes\nb | no\nb | maybe\nc\nd | e",
+        ),
+        (
+            "|===\n|a |b |c\n2+|wide |d\n.3+|high 2.2+|both\n|===",
+            "a | b | c\nwide | wide | d\nhigh | both | both",
+        ),
+        ("|===\n|a |b\n|goes\non |x\\|y\n|===", "a | b\ngoes on | x|y"),
+        ("|===\n|a |b\n|too few\n|c |d\n|===", "a | b\ntoo few\nc | d"),
+        (',===\na,b\n"c,d", e\n,===', "a | b\nc,d | e"),
+        (":===\na:b\nc:d\n:===", "a | b\nc | d"),
+        ("|===\n.999999999+|a |b\n|c\n999999999999+|d\n|===", "a | b\na | c\na | d"),
+        ("|===\n.9+|a .9+|b\n|c |d\n|===", "a | b\nc | d"),
+    ],
+)
+def test_rows_of_asciidoc_have_as_many_cells_as_columns(
+    source: str, rows: str, tmp_path: Path
+) -> None:
+    blocks = read_blocks(tmp_path / "a.adoc", f"Before.\n\n{source}\n\nAfter.\n")
+    assert [block for block in blocks if block != "Title"] == ["Before.", rows, "After."]
+
+
 def test_underlined_titles_of_asciidoc_are_headings(tmp_path: Path) -> None:
     path = tmp_path / "a.adoc"
     text = """git-add(1)
@@ -559,5 +652,5 @@ def test_a_cell_that_claims_to_span_a_billion_columns_is_one_cell(tmp_path: Path
         span.set("{http://schemas.openxmlformats.org/wordprocessingml/2006/main}val", columns)
     document.save(str(tmp_path / "a.docx"))
     assert read_blocks(tmp_path / "a.docx", (tmp_path / "a.docx").read_bytes()) == [
-        "a b | c\nd | e | f"
+        "a b | a b | c\nd | e | f"
     ]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import docx
 import pytest
 from document_blocks import read_blocks
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kg.text.chunker import chunk_documents
 from kg.text.documents.document import Paragraph
+from kg.text.documents.html_reader import read_html
 from kg.text.documents.inline_text import format_superscript
+from kg.text.documents.markup.table_rows import MAX_COLUMNS, MAX_GROWTH, Cell, TableRows
 from kg.text.documents.reader import read_document
 from kg.text.facts.rules import find_facts
 
@@ -300,3 +305,142 @@ def test_page_numbers_follow_the_pages_or_stand_apart(tmp_path: Path) -> None:
     page = b"BT /F1 12 Tf 72 720 Td 14 TL (Some text) Tj T* (of two lines) Tj 0 -600 Td (7) Tj ET"
     path.write_bytes(write_pdf([page]))
     assert [block.text for block in read_document(path).blocks] == ["Some text of two lines"]
+
+
+# -- Hidden elements whose end tag is left out
+
+
+@pytest.mark.parametrize(
+    ("hidden", "next_element"),
+    [
+        ("<ul><li hidden>old", "<li>New.</ul>"),
+        ("<ul><li hidden>old<ul><li>older</ul>", "<li>New.</ul>"),
+        ("<ul><li><p hidden>old", "<li>New.</ul>"),
+        ("<dl><dt>Term<dd style='display:none'>old", "<dt>New.</dl>"),
+        ("<table><tr hidden><td>old", "<tr><td>New.</table>"),
+        ("<table><tr><td hidden>old<table><tr><td>older</table>", "<td>New.</table>"),
+        ("<table><thead hidden><tr><td>old", "<tbody><tr><td>New.</table>"),
+        ("<table><tr><td><p hidden>old", "<td>New.</table>"),
+        ("<p style='display: none'>loading…", "<h2>New.</h2>"),
+        ("<p aria-hidden=true>old <b>old", "<table><tr><td>New.</table>"),
+        ("<div><p hidden>old", "<section>New.</section></div>"),
+        ("<p>Before.<div hidden>old<div>older</div>old<p>oldest</div>", "New."),
+        ("<p>Before.<span hidden>old</span>", "<div>New.</div>"),
+    ],
+)
+def test_hidden_element_ends_where_browsers_end_it(
+    hidden: str, next_element: str, tmp_path: Path
+) -> None:
+    blocks = read_blocks(tmp_path / "a.html", f"{hidden}{next_element}<p>Last.")
+    assert "old" not in "".join(blocks)
+    assert "loading" not in "".join(blocks)
+    assert "New." in "".join(blocks)
+    assert blocks[-1] == "Last."
+
+
+HIDING: st.SearchStrategy[str] = st.sampled_from(
+    ["", "", "", " hidden", " style='display:none'", " aria-hidden=true"]
+)
+WORDS: st.SearchStrategy[str] = st.text("abc", min_size=1, max_size=3)
+FLOW: st.SearchStrategy[str] = st.deferred(
+    lambda: st.lists(PARAGRAPHS | DIVISIONS | ITEMS | TERMS | TABLES, min_size=1, max_size=3).map(
+        "".join
+    )
+)
+# «…» are end tags that may be left out.
+PARAGRAPHS: st.SearchStrategy[str] = st.builds("<p{}>{}«</p>»".format, HIDING, WORDS)
+DIVISIONS: st.SearchStrategy[str] = st.builds("<div{}>{}</div>".format, HIDING, FLOW)
+ITEMS: st.SearchStrategy[str] = st.lists(
+    st.builds("<li{}>{}«</li>»".format, HIDING, WORDS | FLOW), min_size=1
+).map(lambda items: f"<ul>{''.join(items)}</ul>")
+TERMS: st.SearchStrategy[str] = st.lists(
+    st.builds("<{0}{1}>{2}«</{0}>»".format, st.sampled_from(["dt", "dd"]), HIDING, WORDS),
+    min_size=1,
+).map(lambda terms: f"<dl>{''.join(terms)}</dl>")
+CELLS: st.SearchStrategy[str] = st.builds(
+    "<{0}{1}>{2}«</{0}>»".format, st.sampled_from(["td", "th"]), HIDING, WORDS | FLOW
+)
+TABLES: st.SearchStrategy[str] = st.lists(
+    st.builds(
+        "<tr{}>{}«</tr>»".format, HIDING, st.lists(CELLS, min_size=1, max_size=2).map("".join)
+    ),
+    min_size=1,
+    max_size=2,
+).map(lambda rows: f"<table>{''.join(rows)}</table>")
+
+
+@settings(max_examples=60, deadline=None)
+@given(page=FLOW)
+def test_page_reads_the_same_without_the_end_tags_that_may_be_left_out(page: str) -> None:
+    written = page.replace("«", "").replace("»", "")
+    assert read_html(re.sub("«.*?»", "", page).encode(), "a") == read_html(written.encode(), "a")
+
+
+# -- Cells that span rows and columns
+
+
+SPANNING = {
+    "a.html": """<table><tr><th rowspan=2>Server<th colspan=2>Runs on<tr><th>Linux<th>Windows
+<tr><td rowspan=2>Redis<td>yes<td>no<tr><td colspan=2>since 7.0<tr><td colspan=3>End</table>""",
+    "a.rst": """
++--------+-------+---------+
+| Server | Runs on         |
+|        +-------+---------+
+|        | Linux | Windows |
++========+=======+=========+
+| Redis  | yes   | no      |
+|        +-------+---------+
+|        | since 7.0       |
++--------+-------+---------+
+| End                      |
++--------+-----------------+
+""".replace("+--------+-----------------+\n", "+--------------------------+\n"),
+    "a.md": "<table><tr><th rowspan=2>Server</th><th colspan=2>Runs on</th></tr>\n"
+    "<tr><th>Linux</th><th>Windows</th></tr>\n<tr><td rowspan='2'>Redis</td>"
+    "<td>yes</td><td>no</td></tr>\n"
+    "<tr><td colspan='2'>since 7.0</td></tr><tr><td colspan='3'>End</td></tr></table>",
+}
+
+
+@pytest.mark.parametrize("name", SPANNING)
+def test_text_of_a_cell_stands_in_each_row_and_column_that_it_spans(
+    name: str, tmp_path: Path
+) -> None:
+    assert read_blocks(tmp_path / name, SPANNING[name]) == [
+        "Server | Runs on | Runs on\nServer | Linux | Windows\nRedis | yes | no\n"
+        "Redis | since 7.0 | since 7.0\nEnd"
+    ]
+
+
+def test_cell_that_spans_the_rest_of_a_table_ends_with_its_part(tmp_path: Path) -> None:
+    page = """<table><tbody><tr><td rowspan=0>Redis<td>6<tr><td>7<tbody><tr><td>a<td>b</table>
+<table><tr><td>c<td>d</table>"""
+    assert read_blocks(tmp_path / "a.html", page) == [
+        "Redis | 6\nRedis | 7\na | b",
+        "c | d",
+    ]
+
+
+@pytest.mark.parametrize("span", ["9" * 9, "9" * 99, "1000", "-1", "x", "100%", "²"])
+def test_spans_that_no_table_can_have_cost_nothing(span: str, tmp_path: Path) -> None:
+    row = f"<tr><td colspan='{span}' rowspan='{span}'>wide<td rowspan='{span}'>x"
+    size = len("".join(read_blocks(tmp_path / "a.html", f"<table>{row * 3_000}</table>")))
+    assert size < 12 * len(row) * 3_000
+
+
+SPANS = st.sampled_from([0, 1, 1, 1, 2, 3, MAX_COLUMNS, MAX_COLUMNS + 1, 10**9])
+
+
+@given(st.lists(st.lists(st.builds(Cell, st.text("ab"), SPANS, SPANS))))
+def test_rows_have_their_own_cells_in_order_and_grow_within_limits(rows: list[list[Cell]]) -> None:
+    table = TableRows()
+    n_own = 1
+    n_filled = 0
+    for cells in rows:
+        texts = table.fill_row(cells)
+        remaining = iter(texts)
+        assert all(cell.text in remaining for cell in cells)
+        assert bool(texts) == bool(cells)
+        n_own += sum(len(cell.text) + 1 for cell in cells)
+        n_filled += sum(map(len, texts))
+    assert n_filled <= 1_000 + (MAX_GROWTH + 1) * n_own
