@@ -556,6 +556,57 @@ def test_furniture_of_html_pages_is_no_text(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("page", "blocks"),
+    [
+        ("<ul><li hidden>a<li>b<ul><li>c</ul><li style='display:none'>d</ul>", ["- b\n  - c"]),
+        ("<ul><li hidden>a<ul><li>b</ul>c<li>d</ul>", ["- d"]),
+        ("<p hidden>a <i>b<h2>C</h2><p>d<p aria-hidden=true>e<ul><li>f</ul>", ["## C", "d", "- f"]),
+        ("<dl><dt>a<dd hidden>b<dt>c<dd>d</dl>", ["a\nc\nd"]),
+        ("<table><tr hidden><td>a<tr><td>b<td hidden>c<td>d<tbody><tr><td>e", ["b | d\ne"]),
+        ("<div hidden><p>a<p>b</div>c", ["c"]),
+    ],
+)
+def test_what_follows_a_hidden_element_without_end_tag_is_read(
+    tmp_path: Path, page: str, blocks: list[str]
+) -> None:
+    assert read_blocks(tmp_path / "a.html", page) == blocks
+
+
+HTML_CELLS = """<table><thead><tr><th rowspan=2>Database<th colspan=2>Systems
+<tr><th>Linux<th>Windows</thead><tr><td>Redis<td colspan="2">yes
+<tr><td rowspan="2">MySQL<td>5.7<td>5.6<tr><td>8.0<td>8.1<tr><td colspan=3>Others
+<tr><td>H2<td rowspan=0>2.0<td rowspan=nonsense>2.1<tr><td>SQLite<td>3</table>"""
+GRID_CELLS = """
++----------+---------+---------+
+| Database | Systems           |
+|          +---------+---------+
+|          | Linux   | Windows |
++==========+=========+=========+
+| Redis    | yes               |
++----------+---------+---------+
+| MySQL    | 5.7     | 5.6     |
+|          +---------+---------+
+|          | 8.0     | 8.1     |
++----------+---------+---------+
+"""
+
+
+def test_cells_stand_in_all_columns_and_rows_that_they_span(tmp_path: Path) -> None:
+    lines = ["Database | Systems | Systems", "Database | Linux | Windows", "Redis | yes | yes"]
+    lines += ["MySQL | 5.7 | 5.6", "MySQL | 8.0 | 8.1"]
+    more_lines = ["Others", "H2 | 2.0 | 2.1", "SQLite | 2.0 | 3"]
+    assert read_blocks(tmp_path / "a.html", HTML_CELLS) == ["\n".join(lines + more_lines)]
+    assert read_blocks(tmp_path / "a.rst", GRID_CELLS) == ["\n".join(lines)]
+    assert read_blocks(tmp_path / "a.md", HTML_CELLS) == ["\n".join(lines + more_lines)]
+
+
+def test_spans_cannot_make_a_page_much_longer(tmp_path: Path) -> None:
+    cell = f"<td colspan=99999 rowspan=99999>{'long ' * 30}"
+    page = f"<table><tr>{cell * 300}{'<tr><td>x' * 3000}</table>"
+    assert sum(map(len, read_blocks(tmp_path / "a.html", page))) < len(page) + 3_000_000
+
+
 def test_comments_end_where_browsers_end_them(tmp_path: Path) -> None:
     text = """<script>var s = "<!--";</script><h1>After</h1><STYLE>/* <!-- */</Style>
 <p>one<!-- <script> -->, two<!-- x --!>, three<!-->, four<scripted>, five</scripted></p>"""
