@@ -75,8 +75,8 @@ class CodeLine(str):
     __slots__ = ()
 
 
-class _TaskLine(str):
-    """A line of a task that is not done."""
+class TaskLine(str):
+    """A line of a task that is not done, see ``make_paragraphs``."""
 
     __slots__ = ()
 
@@ -130,20 +130,20 @@ def make_heading(level: int, text: str, page: int | None = None) -> list[Block]:
 def make_paragraphs(lines: Iterable[str]) -> list[Block]:
     """Makes paragraphs of the lines of a list or table.
 
-    Each run of ``CodeLine`` is a paragraph, each run of tasks that are not ticked, and each run of
-    other lines.
+    Each run of ``CodeLine`` is a paragraph, each run of ``TaskLine`` or tasks that are not ticked,
+    and each run of other lines.
     """
     return [
         block
         for kind, group in groupby(_mark_tasks(lines), type)
         for block in make_paragraph(
-            "\n".join(group), is_code=kind is CodeLine, is_task=kind is _TaskLine
+            "\n".join(group), is_code=kind is CodeLine, is_task=kind is TaskLine
         )
     ]
 
 
 def _mark_tasks(lines: Iterable[str]) -> Iterator[str]:
-    """Yields the lines; those of a task that is not ticked ("- [ ] …") as ``_TaskLine``.
+    """Yields the lines; those of a task that is not ticked ("- [ ] …") as ``TaskLine``.
 
     They are the line of the task itself and what follows up to the next item of the list, except
     tasks that are ticked.
@@ -156,7 +156,7 @@ def _mark_tasks(lines: Iterable[str]) -> Iterator[str]:
             task_indent = len(item[1]) if is_open else None
         is_done = bool(item and item[2] and not is_open)
         is_task = task_indent is not None and not is_done and not isinstance(line, CodeLine)
-        yield _TaskLine(line) if is_task else line
+        yield TaskLine(line) if is_task else line
 
 
 def make_paragraph(

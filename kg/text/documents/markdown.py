@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ _MDX_STATEMENT = re.compile(
     r"|export\b\s*(?:\{|\*\s*(?:from|as)\b|default\b"
     r"|(?:const|let|var|class|type|interface|enum|(?:async\s+)?function)\b\s*[\w$*{\[])"
 )
+_TABLE_FENCE = re.compile(r"\s*\{(list-table|csv-table)\}(.*)")
 _INLINE_TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)")
 _ALTERNATIVE_TEXT = re.compile(r"\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 
@@ -185,6 +187,11 @@ class _TokenConverter:
                         blocks += self._add_text(self._strip_markup(token.content))
                 case "fence" if token.info.strip() == "{eval-rst}":
                     blocks += self._add_blocks(self._read_restructured_text(token.content), [""])
+                case "fence" if table := _TABLE_FENCE.fullmatch(token.info):
+                    # Without options, an empty line ends the title.
+                    end = "\n" if token.content.startswith(":") else "\n\n"
+                    text = f".. {table[1]}::{table[2]}{end}{textwrap.indent(token.content, '   ')}"
+                    blocks += self._add_blocks(self._read_restructured_text(text))
                 case "fence" | "code_block":
                     blocks += self._add_text(token.content, is_code=True)
                 case "html_block":

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 
-from kg.base.plain_text import list_words
 from kg.text.documents.inline_text import format_superscript
+from kg.text.documents.markup.directives import (
+    DirectiveKind,
+    find_directive_kind,
+    is_language,
+    read_argument,
+    split_version,
+)
+from kg.text.documents.markup.roles import SUBSCRIPT_ROLES, SUPERSCRIPT_ROLES, read_role
 
 MAX_NESTING = 100
 """Maximum nesting of quotations, lists and list items."""
@@ -18,23 +25,25 @@ longer one keeps its markup."""
 FENCE = re.compile(
     r"((?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])[ \t])*)(`{3,}(?!.*`)|~{3,})[ \t]*(?:\{([\w:.+-]+)\}(.*))?"
 )
-_DROPPED_FENCES = frozenset({"toctree", "include", "literalinclude", "raw", "index"})
-# Directives of MyST whose content is Markdown.
-_TEXT_FENCES = frozenset(
-    list_words(
-        """admonition attention caution danger error hint important note seealso tip warning todo
-        versionadded versionchanged deprecated margin sidebar topic aside dropdown card div
-        tab-set tab-item grid grid-item grid-item-card epigraph container image figure"""
-    )
+# The same with colons, for code; its content is no Markdown.
+_COLON_FENCE = re.compile(r"([ \t>]*)(:{3,})[ \t]*\{(\w[\w:.+-]*)\}(.*)")
+_TILDES = "~" * 30
+_VERBATIM_KINDS = frozenset(
+    {
+        DirectiveKind.DROPPED,
+        DirectiveKind.DRAWN,
+        DirectiveKind.CODE,
+        DirectiveKind.TABLE,
+        DirectiveKind.TASK,
+    }
 )
-_IMAGE_FENCES = frozenset({"image", "figure"})
-"""Those whose argument is a file."""
+"""Directives whose content is no Markdown: code, tables that the parser of reStructuredText reads,
+and tasks, which state nothing, as code."""
 _DIRECTIVE_OPTION = re.compile(r"[ \t]*:(?:alt:[ \t]*(.*)|[\w-]{1,40}:(?:[ \t]|$))")
 # mkdocstrings and others: "::: package.module" stands for text from source code; options of it
 # are indented by four spaces.
 _SOURCE_NAME = re.compile(r":{3,}[ \t]*(?:[\w-]+(?:\.[\w-]+)+|mkdocs-\w+)[ \t]*")
 _INDENTED_OPTION = re.compile(r" {4,}\S()")
-_LETTER = re.compile(r"[^\W\d_]")
 # MkDocs: "!!! note "Title"", "??? tip", "=== "Tab""; what belongs to it is indented by four spaces.
 _ADMONITION = re.compile(
     r"( *)(?:(?:!!!|\?\?\?\+?)(?: *[\w-]+(?: +[\w-]+)*)?(?: *\"(.*)\")?"
@@ -54,11 +63,14 @@ _INLINE_EXTENSION = re.compile(
     r"|\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}"  # shortcodes of Hugo and Quarto, tags of Jekyll
     rf"|\{{:{_ATTRIBUTES}|\{{:[ \t]*toc\b[^{{}}]*\}}"  # attributes of kramdown and Python-Markdown
     rf"|(?<=[)\]`])\{{{_ATTRIBUTES}"  # those of Pandoc, after a link, an image or code
-    r"|\{[\w:.+-]{1,40}\}(?=`[^`])"  # roles of MyST
+    # roles of MyST
+    r"|\{(?P<role>[\w:.+-]{1,40})\}(?P<marks>`{1,2})(?!`)(?P<text>[^`]{1,500})(?P=marks)(?!`)"
     r"|\[\^(?P<note>[^\]\s]{1,50})\](?:,[ \t]?(?=\[\^))?"  # marks of notes
     # 2^32^ and H~2~O of Pandoc
     r"|(?<=[\w)])(?:\^(?P<sup>[^\s^`\[\]]{1,30})\^(?![\w(^])|(?<!~)~(?P<sub>[\w+-]{1,3})~(?!~))"
 )
+# "Term", and below ": what it means"; what belongs to it is indented by four spaces.
+_DEFINITION = re.compile(r" {0,3}:[ \t]+(?=\S)")
 NOTE_TEXT = re.compile(r"(?m)^ {0,3}\[\^([^\]\s]{1,50})\]:")
 _LINE_ATTRIBUTES = re.compile(rf"\{{:?[ \t]*(?=[#.]){_ATTRIBUTES}")
 _HEADING_ATTRIBUTES = re.compile(rf"\{{:?(?:{_ATTRIBUTES}|[ \t]*-[ \t]*\}})")
@@ -70,20 +82,35 @@ def strip_extensions(text: str) -> str:
     lines: list[str] = []
     fence: re.Match[str] | None = None  # the first line of the enclosing code block
     is_dropped = False  # whether that block is left out
+    fence_end = ""  # the last line of that block, if not as it is written
     frames: list[re.Match[str]] = []  # the first lines of the enclosing directives of MyST
     option: re.Pattern[str] | None = None  # what an option of the directive before looks like
-    indents: list[int] = []  # columns of the enclosing admonitions and tabs
+    indents: list[int] = []  # columns of the enclosing admonitions, tabs, notes and definitions
+    is_apart = True  # whether the line before is empty
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip(" "))
-        if line.strip():
+        # A line that is indented a little goes on with the paragraph of a note or definition.
+        goes_on = 0 < indent < 4 and not is_apart and not _DEFINITION.match(line)
+        is_apart = not line.strip()
+        if not is_apart and not goes_on:
             while indents and indent < indents[-1] + 4:
                 indents.pop()
         line = line[min(indent, 4 * len(indents)) :]
-        match = FENCE.match(line)
+        can_indent = not fence and len(indents) < MAX_NESTING
+        if can_indent and (belonging := NOTE_TEXT.match(line) or _DEFINITION.match(line)):
+            indents.append(indent)
+            lines.append("")
+            line = line[belonging.end() :].lstrip()
+        match = FENCE.match(line) or _COLON_FENCE.match(line)
         if fence:
-            if match and ends_fence(match, fence):
-                fence = None
+            is_end = _ends_colons(line, fence) if fence[2][0] == ":" else False
+            if is_end or (match and fence[2][0] != ":" and ends_fence(match, fence)):
+                fence = option = None
+                line = fence_end or line
+            elif option and option.match(line):
+                continue
             if not is_dropped:
+                option = None
                 lines.append(line)
             continue
         if option and (option_match := option.match(line)):
@@ -92,21 +119,31 @@ def strip_extensions(text: str) -> str:
             continue
         option = None
         stripped = line.strip()
+        if match and match[2][0] == ":" and not _is_verbatim(match[3]):
+            match = None
         if match and frames and ends_fence(match, frames[-1]):
-            frames.pop()
-            lines.append("")
-        elif match and match[3] in _TEXT_FENCES:
+            lines += _end_frame(frames.pop(), lines)
+        elif match and match[3] and not _is_verbatim(match[3]):
             frames.append(match)
             option = _DIRECTIVE_OPTION
-            is_title = match[3] not in _IMAGE_FENCES and _LETTER.search(match[4])
-            lines += ["", match[1] + (match[4].strip() if is_title else ""), ""]
+            lines += ["", match[1] + _make_title(match[3], match[4])]
+            if not split_version(match[3], ""):
+                lines.append("")
         elif match:
-            fence, is_dropped = match, match[3] in _DROPPED_FENCES
+            fence = match
+            kind = find_directive_kind(match[3] or "")
+            is_dropped = kind is DirectiveKind.DROPPED and not is_language(match[3])
+            if kind in (DirectiveKind.CODE, DirectiveKind.TASK):
+                option = _DIRECTIVE_OPTION
+            fence_end = ""
+            if match[2][0] == ":":
+                fence_end = match[1] + _TILDES
+                line = f"{fence_end}{{{match[3]}}}{match[4]}"
             if not is_dropped:
                 lines.append(line)
         elif (
             stripped[:3] in _ADMONITION_MARKS
-            and len(indents) < MAX_NESTING
+            and can_indent
             and (admonition := _ADMONITION.match(line))
         ):
             indents.append(indent)
@@ -116,8 +153,6 @@ def strip_extensions(text: str) -> str:
             is_source = len(stripped) < 200 and _SOURCE_NAME.fullmatch(stripped)
             option = _INDENTED_OPTION if is_source else _DIRECTIVE_OPTION if "{" in line else None
             lines += ["", line[: line.index(":")] + _get_div_title(stripped), ""]
-        elif note := NOTE_TEXT.match(line):
-            lines += ["", strip_inline_extensions(line[note.end() :].lstrip())]
         elif stripped.startswith(("{", "(")) and (
             _LINE_ATTRIBUTES.fullmatch(stripped) or _MYST_TARGET.fullmatch(stripped)
         ):
@@ -126,6 +161,36 @@ def strip_extensions(text: str) -> str:
             # A line that is indented further may be code; see `_strip_markup`.
             lines.append(line if line.startswith("    ") else strip_inline_extensions(line))
     return "\n".join(lines)
+
+
+def _is_verbatim(name: str) -> bool:
+    """Whether the content after a fence with a name in braces is no Markdown."""
+    kind = find_directive_kind(name)
+    return kind in _VERBATIM_KINDS or name == "eval-rst" or is_language(name)
+
+
+def _make_title(name: str, argument: str) -> str:
+    """Returns the text in the first line of a directive of MyST; empty if there is none."""
+    version = split_version(name, argument.strip())
+    if version is not None:
+        return f"{version[0]}: {version[1]}".rstrip()
+    if find_directive_kind(name) is DirectiveKind.GENERATED:
+        return ""
+    title = read_argument(name, argument.strip())
+    # The stars of a signature are no markup.
+    return title.replace("*", r"\*") if ":" in name else title
+
+
+def _end_frame(opening: re.Match[str], lines: list[str]) -> list[str]:
+    """Ends a directive of MyST; one about a version may have no text."""
+    if split_version(opening[3], "") and lines[-1].endswith(":"):
+        lines[-1] = lines[-1][:-1] + "."
+    return [""]
+
+
+def _ends_colons(line: str, opening: re.Match[str]) -> bool:
+    colons = line.strip(" \t>")
+    return colons.startswith(opening[2]) and not colons.strip(":")
 
 
 def ends_fence(match: re.Match[str], opening: re.Match[str]) -> bool:
@@ -143,8 +208,8 @@ def _get_div_title(line: str) -> str:
     attribute = _DIV_TITLE.search(line)
     match = _DIV.match(line)
     directive = match["directive"] if match else None
-    if directive and (directive not in _TEXT_FENCES or directive in _IMAGE_FENCES):
-        return ""
+    if match and directive:
+        return _make_title(directive, match["title"])
     title = attribute[1] if attribute else match["title"] if match else ""
     return title.removeprefix("[").removesuffix("]")
 
@@ -162,6 +227,14 @@ def strip_inline_extensions(text: str, notes: frozenset[str] = frozenset()) -> s
             return format_superscript(match["sup"], text[match.start() - 1])
         if match["note"]:
             return "" if match["note"] in notes else match[0]
+        if match["role"]:
+            role = match["role"].lower()
+            content = read_role(role, match["text"])
+            if role in SUPERSCRIPT_ROLES:
+                return format_superscript(content, text[max(0, match.start() - 1) : match.start()])
+            # Markup stays without effect in it.
+            is_plain = not content or role in SUBSCRIPT_ROLES
+            return content if is_plain else match["marks"] + content + match["marks"]
         return match["code"] or match["sub"] or ""
 
     if len(text) > MAX_INLINE_LENGTH:

@@ -20,16 +20,19 @@ from kg.text.documents.document import (
     Block,
     CodeLine,
     DocumentContent,
+    TaskLine,
     decode_text,
     make_heading,
     make_paragraphs,
 )
 from kg.text.documents.inline_text import SUPERSCRIPT, InlineText
 from kg.text.documents.markup.directives import (
-    CODE_DIRECTIVES,
-    CONTENT_DIRECTIVES,
-    DROPPED_DIRECTIVES,
     RUN_DIRECTIVES,
+    DirectiveKind,
+    find_directive_kind,
+    looks_like_code,
+    read_argument,
+    split_version,
 )
 from kg.text.documents.markup.roles import SUPERSCRIPT_ROLES, read_role
 from kg.text.documents.markup.table_rows import Cell, TableRows
@@ -53,8 +56,7 @@ MAX_TABLE_STEPS = 200
 """Maximum number of steps for a character of a grid table. Tables of many columns need more, or
 with many lines that lead nowhere."""
 
-_LETTER = re.compile(r"[^\W\d_]")
-_PATH = re.compile(r"[^\s()/]*/[^\s()]*\.\w{1,8}\Z")
+_TASK_CLASS = "epoche-task"
 _DIRECTIVE_MARK = re.compile(r"\.\. [\w:.+-]+::[ \t]*")
 _ERROR_LEVEL = 3
 """From this level on, messages of docutils hold text that is nowhere else in the tree."""
@@ -152,19 +154,44 @@ class _TextDirective(_DroppedDirective):
     """A directive whose argument and content are read as text."""
 
     def run(self) -> list[Node]:
-        title = " ".join(self.arguments)
-        # The path of a file is no text; that of a resource is (`http:get`).
-        return self._parse_text("" if ":" not in self.name and _PATH.match(title) else title)
+        argument = " ".join(self.arguments)
+        if (version := split_version(self.name, argument)) is not None:
+            return self._parse_version(*version)
+        return self._parse_text(read_argument(self.name, argument))
 
     def _parse_text(self, title: str) -> list[Node]:
         container = nodes.container()
-        if "`" in title:  # text with markup, as after the version in `versionadded`
-            container += nodes.paragraph(title, "", *self.state.inline_text(title, self.lineno)[0])
-        elif _LETTER.search(title):
+        if "`" in title:
+            container += self._parse_paragraph(title)
+        elif title:
             # A signature, whose stars are no markup.
             container += nodes.paragraph(title, title)
-        self.state.nested_parse(self.content, self.content_offset, container)
+        text = "\n".join(self.content)
+        if looks_like_code(text):
+            container += nodes.literal_block(text, text)
+        else:
+            self.state.nested_parse(self.content, self.content_offset, container)
         return list(container.children)
+
+    def _parse_version(self, label: str, text: str) -> list[Node]:
+        """Returns the text with what it says of a version: "Added in 3.2: …"."""
+        children = self._parse_text("")
+        if text:
+            return [self._parse_paragraph(f"{label}: {text}"), *children]
+        if children and isinstance(children[0], nodes.paragraph):
+            children[0].insert(0, nodes.Text(f"{label}: "))
+            return children
+        return [nodes.paragraph(label, f"{label}."), *children]
+
+    def _parse_paragraph(self, text: str) -> Node:
+        return nodes.paragraph(text, "", *self.state.inline_text(text, self.lineno)[0])
+
+
+class _TaskDirective(_TextDirective):
+    """A directive whose text is a task that is not done."""
+
+    def run(self) -> list[Node]:
+        return [nodes.container("", *super().run(), classes=[_TASK_CLASS])]
 
 
 class _ContentDirective(_TextDirective):
@@ -182,6 +209,16 @@ class _GeneratedDirective(_TextDirective):
 
     def run(self) -> list[Node]:
         return super().run() if self.content else []
+
+
+_DIRECTIVES: dict[DirectiveKind, type[_DroppedDirective]] = {
+    DirectiveKind.DROPPED: _DroppedDirective,
+    DirectiveKind.DRAWN: _DroppedDirective,
+    DirectiveKind.CODE: _CodeDirective,
+    DirectiveKind.TASK: _TaskDirective,
+    DirectiveKind.CONTENT: _ContentDirective,
+    DirectiveKind.GENERATED: _GeneratedDirective,
+}
 
 
 class _TolerantState:
@@ -203,15 +240,7 @@ class _TolerantState:
             options = {"option_spec": _MoreOptions(known.option_spec or {})}
             tolerant = type(known.__name__, (known,), options)
             return self.run_directive(tolerant, match, match[1], option_presets)
-        kind: type[_DroppedDirective] = _TextDirective
-        if name in DROPPED_DIRECTIVES:
-            kind = _DroppedDirective
-        elif name in CONTENT_DIRECTIVES:
-            kind = _ContentDirective
-        elif name.startswith("auto"):
-            kind = _GeneratedDirective
-        elif name in CODE_DIRECTIVES:
-            kind = _CodeDirective
+        kind = _DIRECTIVES.get(find_directive_kind(name), _TextDirective)
         return self.run_directive(kind, match, match[1], option_presets)
 
     def table(self, isolate_function: Any, parser_class: Any) -> Any:
@@ -316,7 +345,9 @@ class _BlockCollector:
                 yield from self.iter_blocks(node, level + 1)
             elif isinstance(node, nodes.title):
                 yield from make_heading(max(1, level - 1), self._get_text(node))
-            elif isinstance(node, nodes.block_quote | nodes.compound | nodes.container):
+            elif isinstance(node, nodes.block_quote | nodes.compound | nodes.container) and (
+                _TASK_CLASS not in node["classes"]
+            ):
                 yield from self.iter_blocks(node, level)
             else:
                 yield from make_paragraphs(self._iter_lines(node, ""))
@@ -341,6 +372,10 @@ class _BlockCollector:
             case nodes.field():
                 lines = [line for child in node.children for line in self._iter_lines(child, "")]
                 yield f"{indent}{lines[0]}: {' '.join(lines[1:])}" if lines else ""
+            case nodes.container(attributes={"classes": [name]}) if name == _TASK_CLASS:
+                for child in node.children:
+                    for line in self._iter_lines(child, indent):
+                        yield line if isinstance(line, CodeLine) else TaskLine(line)
             case nodes.comment() | nodes.Invisible() | nodes.raw():
                 return
             case nodes.system_message():

@@ -105,3 +105,44 @@ def test_chunks_know_their_code_wherever_they_are_cut(blocks: list[Block]) -> No
 )
 def test_ranges_of_other_tools_do_no_harm(value: object) -> None:
     assert Chunk("a", "some text", {"code": value}).prose in ("some text", "")
+
+
+def test_directives_that_hold_code_are_code(tmp_path: Path) -> None:
+    sources = {
+        "click:example": "@click.command()",
+        "click:run": "invoke(hello)",
+        "command-output": "a line",
+        "exec_code": "print(1)",
+        "code-tab": "f()",
+        "shop-example": "buy(3)",
+        "frobnicate": "pages = 3\n   split(pages)",
+        "frobnicated": "def split(page):\n       return page[:1]",
+    }
+    prose = {
+        "example": "Redis runs on Linux.",
+        "prf:example": "Let *n* be even.",
+        "runner": "It runs.\n   It stops.",
+        "frobnicate": "Pages\n   (split) = halves of pages",
+        "truncated": "x = 1",
+    }
+    text = "".join(
+        f".. {name}:: {PROSE}\n\n   {content}\n\n"
+        for directives in (sources, prose)
+        for name, content in directives.items()
+    )
+    path = tmp_path / "a.rst"
+    path.write_text(text)
+    blocks = [block for block in read_document(path).blocks if isinstance(block, Paragraph)]
+    assert [block.text.replace("\n", "\n   ") for block in blocks if block.is_code] == list(
+        sources.values()
+    )
+    texts = [block.text for block in blocks if not block.is_code]
+    for content in prose.values():
+        assert content.replace("\n   ", " ").replace("*", "") in texts
+
+
+def test_drawings_have_no_text(tmp_path: Path) -> None:
+    for name in ("plantuml", "uml", "blockdiag", "mermaid", "railroad-diagram"):
+        path = tmp_path / "a.rst"
+        path.write_text(f"Text.\n\n.. {name}::\n\n   A -> B: runs on\n")
+        assert [block.text for block in read_document(path).blocks] == ["Text."]

@@ -85,7 +85,7 @@ See |logo|, :rfc:`2822`, :rfc:`9110#section-2`, :pep:`8`, :cve:`2022-1` and :pep
         "The caption.",
         "For the web.",
         "/users/all.json",
-        "3.2 The Foo was added.",
+        "Added in 3.2: The Foo was added.",
         "call(*args, **kwargs)",
         "A title",
         "See the logo, RFC 2822, RFC 9110 section 2, PEP 8, CVE-2022-1 and its text.",
@@ -322,6 +322,7 @@ The *caption*.
         "Seven.",
         "A picture",
         "The caption.",
+        "Added in 5.0.",
         "!!! note\n\n    ```\n    ::: x\n    ```",
         "From reST.",
         "Note: code",
@@ -385,6 +386,249 @@ export const values, too.
         'import data from a "table" = easily',
         "You can export const values, too.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{ref}`the guide <guide>`", "the guide"),
+        ("{class}`~pkg.mod.Name`", "Name"),
+        ("{func}`!pkg.run`", "pkg.run"),
+        ("{func}`f(*args, **kwargs)` or {func}`g(*a)`", "f(*args, **kwargs) or g(*a)"),
+        ("2{sup}`32` and H{sub}`2`O", "2^32 and H2O"),
+        ("the 1{superscript}`st`", "the 1st"),
+        ("It is {strike}`slow` {del}`old`fast.", "It is fast."),
+        ("{pep}`8` and {rfc}`2822`", "PEP 8 and RFC 2822"),
+        ("{unknown}``a b``", "a b"),
+        ("`{ref}` is a role, `{sup}`", "{ref} is a role, {sup}"),
+    ],
+)
+def test_roles_of_myst_are_read_as_those_of_sphinx(
+    source: str, expected: str, tmp_path: Path
+) -> None:
+    assert read_blocks(tmp_path / "a.md", source) == [expected]
+
+
+DIRECTIVES_OF_MYST = """
+```{glossary}
+Page
+: A block of *bytes*.
+```
+
+```{only} html
+For the web.
+```
+
+```{pull-quote}
+Quoted.
+```
+
+```{py:function} split(*pages)
+:async:
+
+Splits pages.
+```
+
+```{versionadded} 3.1
+The *option*.
+```
+
+```{versionchanged} 4.0 Renamed.
+```
+
+:::{deprecated} 5.0
+:::
+
+```{frobnicate} An argument
+Some text.
+```
+
+```{list-table} Servers
+:header-rows: 1
+
+* - Name
+  - Runs on
+* - Redis
+  - Linux
+```
+
+```{csv-table} Ports
+:header: name, port
+
+redis, 6379
+```
+
+- item
+
+  ```{csv-table}
+  a, b
+  ```
+
+```{table} Sizes
+| a | b |
+|---|---|
+| 1 | 2 |
+```
+
+```{currentmodule} pkg
+```
+
+```{autofunction} pkg.split
+```
+"""
+CODE_OF_MYST = """
+```{code-block} python
+:caption: x
+c1 = 1
+```
+
+```{code-cell} ipython3
+:tags: [hide]
+
+c2()
+```
+
+```{python}
+c3 = [":a: b"]
+```
+
+```{click:example}
+c4()
+```
+
+```{mermaid}
+c5 --> b
+```
+
+```{todo}
+c6 runs on Windows.
+```
+
+:::{code-block} yaml
+:lineno-start: 2
+c7:
+```
+: x
+:::
+
+```{.python}
+c8
+```
+
+```{webr-r}
+c9
+```
+
+:::{toctree}
+hidden
+:::
+"""
+
+
+def test_directives_of_myst_are_text_unless_they_hold_code(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    assert read_blocks(path, DIRECTIVES_OF_MYST) == [
+        "Page",
+        "A block of bytes.",
+        "For the web.",
+        "Quoted.",
+        "split(*pages)",
+        "Splits pages.",
+        "Added in 3.1: The option.",
+        "Changed in 4.0: Renamed.",
+        "Deprecated since 5.0:",
+        "An argument",
+        "Some text.",
+        "Servers\nName | Runs on\nRedis | Linux",
+        "Ports\nname | port\nredis | 6379",
+        "- item\na | b",
+        "Sizes",
+        "a | b\n1 | 2",
+    ]
+    assert not any(getattr(block, "is_code", False) for block in read_document(path).blocks)
+    blocks = read_blocks(path, f"{'Some words of prose. ' * 20}\n{CODE_OF_MYST}\nMore *prose*.")
+    assert blocks[1:-1] == [
+        "c1 = 1",
+        "c2()",
+        'c3 = [":a: b"]',
+        "c4()",
+        "c5 --> b",
+        "c6 runs on Windows.",
+        "c7:\n```\n: x",
+        "c8",
+        "c9",
+    ]
+    assert blocks[-1] == "More prose."
+    assert all(getattr(block, "is_code", False) for block in read_document(path).blocks[1:-1])
+
+
+def test_notes_and_definitions_go_on_in_indented_paragraphs(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    text = """See below.[^1]
+
+[^1]: A note
+    that goes on.
+
+    Its *second* paragraph.
+
+        its_code()
+
+[^2]:
+
+    A note below its mark.
+
+Term
+: one
+: two
+  goes on
+
+    More of two.
+
+Other *term*
+
+:   - first
+    - second
+
+    ```
+    more_code()
+    ```
+
+!!! note
+    Inside
+    : is defined
+
+        Deeper.
+
+The end.
+
+    the_code()
+
+| a | b |
+|:--|--:|
+| : c | d |
+"""
+    assert read_blocks(path, text) == [
+        "See below.",
+        "A note that goes on.",
+        "Its second paragraph.",
+        "its_code()",
+        "A note below its mark.",
+        "Term",
+        "one",
+        "two goes on",
+        "More of two.",
+        "Other term",
+        "- first\n- second",
+        "more_code()",
+        "Inside",
+        "is defined",
+        "Deeper.",
+        "The end.",
+        "the_code()",
+        "a | b\n: c | d",
+    ]
+    code = [block.text for block in read_document(path).blocks if getattr(block, "is_code", 0)]
+    assert code == ["its_code()", "more_code()", "the_code()"]
 
 
 # -- AsciiDoc

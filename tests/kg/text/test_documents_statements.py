@@ -307,6 +307,50 @@ def test_page_numbers_follow_the_pages_or_stand_apart(tmp_path: Path) -> None:
     assert [block.text for block in read_document(path).blocks] == ["Some text of two lines"]
 
 
+def test_todo_directives_are_tasks_and_versions_are_stated(tmp_path: Path) -> None:
+    text = """
+.. todo:: Support Windows.
+
+   Then *macOS*.
+
+- item
+
+  .. todo:: Mend it.
+
+- next
+
+.. todolist::
+
+.. deprecated:: 3.0
+   Use :func:`other`.
+
+.. versionchanged:: 3.1
+
+   The *option*.
+
+   More.
+
+.. versionadded:: 3.2
+
+.. deprecated:: No version.
+"""
+    (tmp_path / "a.rst").write_text(text)
+    blocks = read_document(tmp_path / "a.rst").blocks
+    assert [
+        (block.text.strip(), isinstance(block, Paragraph) and block.is_task) for block in blocks
+    ] == [
+        ("Support Windows.\nThen macOS.", True),
+        ("- item", False),
+        ("Mend it.", True),
+        ("- next", False),
+        ("Deprecated since 3.0: Use other.", False),
+        ("Changed in 3.1: The option.", False),
+        ("More.", False),
+        ("Added in 3.2.", False),
+        ("Deprecated: No version.", False),
+    ]
+
+
 # -- Hidden elements whose end tag is left out
 
 
