@@ -439,6 +439,10 @@ The *option*.
 :::{deprecated} 5.0
 :::
 
+:::{versionremoved} 6.0
+The option.
+:::
+
 ```{frobnicate} An argument
 Some text.
 ```
@@ -536,7 +540,8 @@ def test_directives_of_myst_are_text_unless_they_hold_code(tmp_path: Path) -> No
         "Splits pages.",
         "Added in 3.1: The option.",
         "Changed in 4.0: Renamed.",
-        "Deprecated since 5.0:",
+        "Deprecated since 5.0.",
+        "Removed in 6.0: The option.",
         "An argument",
         "Some text.",
         "Servers\nName | Runs on\nRedis | Linux",
