@@ -120,8 +120,8 @@ def strip_extensions(text: str) -> str:
             continue
         option = None
         stripped = line.strip()
-        if match and match[2][0] == ":" and not _is_verbatim(match[3]):
-            match = None
+        if match and match[2][0] == ":" and (is_language(match[3]) or not _is_verbatim(match[3])):
+            match = None  # a division, in which Markdown goes on
         if match and frames and ends_fence(match, frames[-1]):
             frames.pop()
             _end_directive(lines)

@@ -447,6 +447,14 @@ The option.
 Some text.
 ```
 
+:::{block}
+In a *division*.
+:::
+
+:::{eval-rst}
+.. note:: From ``reST``.
+:::
+
 ```{list-table} Servers
 :header-rows: 1
 
@@ -544,6 +552,8 @@ def test_directives_of_myst_are_text_unless_they_hold_code(tmp_path: Path) -> No
         "Removed in 6.0: The option.",
         "An argument",
         "Some text.",
+        "In a division.",
+        "From reST.",
         "Servers\nName | Runs on\nRedis | Linux",
         "Ports\nname | port\nredis | 6379",
         "- item\na | b",
