@@ -205,10 +205,8 @@ class _LineReader:
             return []
         if delimiter.startswith(_TABLE_MARKS):
             n_columns, self._n_columns = self._n_columns, 0
-            rows = iter_rows(lines, n_columns, delimiter[0])
-            return make_paragraph(
-                "\n".join(" | ".join(map(self._strip_markup, row)) for row in rows)
-            )
+            rows = iter_rows(lines, n_columns, delimiter[0], self._strip_markup)
+            return make_paragraph("\n".join(map(" | ".join, rows)))
         return make_paragraph("\n".join(lines), is_code=True)
 
     def _is_underlined_title(self, lines: list[str], number: int) -> bool:

@@ -55,6 +55,7 @@ _ADMONITION_MARKS = ("!!!", "???", "===")
 _DIV = re.compile(
     r"(?:\{(?P<directive>[\w:-]+)\}|\{[^{}]*\}|[\w:.+-]+)?[ \t]*(?:\{[^{}]*\})?[ \t]*(?P<title>.*)"
 )
+_VERSION_TITLE = re.compile(r"[ \t>*+-]*(?:Added|Changed|Deprecated|Removed)(?: \w+ \S+)?:")
 _DIV_TITLE = re.compile(r"\btitle=\"([^\"{}]*)\"")
 _ATTRIBUTE = r"(?:(?:[#.][\w:-]+)+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s{}\"']+))"
 _ATTRIBUTES = rf"[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE})*[ \t]*\}}"
@@ -119,16 +120,15 @@ def strip_extensions(text: str) -> str:
             continue
         option = None
         stripped = line.strip()
-        if match and match[2][0] == ":" and not _is_verbatim(match[3]):
-            match = None
+        if match and match[2][0] == ":" and (is_language(match[3]) or not _is_verbatim(match[3])):
+            match = None  # a division, in which Markdown goes on
         if match and frames and ends_fence(match, frames[-1]):
-            lines += _end_frame(frames.pop(), lines)
+            frames.pop()
+            _end_directive(lines)
         elif match and match[3] and not _is_verbatim(match[3]):
             frames.append(match)
             option = _DIRECTIVE_OPTION
-            lines += ["", match[1] + _make_title(match[3], match[4])]
-            if not split_version(match[3], ""):
-                lines.append("")
+            _begin_directive(lines, match[1] + _make_title(match[3], match[4]))
         elif match:
             fence = match
             kind = find_directive_kind(match[3] or "")
@@ -152,7 +152,10 @@ def strip_extensions(text: str) -> str:
         elif stripped.startswith(":::"):
             is_source = len(stripped) < 200 and _SOURCE_NAME.fullmatch(stripped)
             option = _INDENTED_OPTION if is_source else _DIRECTIVE_OPTION if "{" in line else None
-            lines += ["", line[: line.index(":")] + _get_div_title(stripped), ""]
+            if not stripped.strip(":"):
+                _end_directive(lines)
+            else:
+                _begin_directive(lines, line[: line.index(":")] + _get_div_title(stripped))
         elif stripped.startswith(("{", "(")) and (
             _LINE_ATTRIBUTES.fullmatch(stripped) or _MYST_TARGET.fullmatch(stripped)
         ):
@@ -181,11 +184,16 @@ def _make_title(name: str, argument: str) -> str:
     return title.replace("*", r"\*") if ":" in name else title
 
 
-def _end_frame(opening: re.Match[str], lines: list[str]) -> list[str]:
-    """Ends a directive of MyST; one about a version may have no text."""
-    if split_version(opening[3], "") and lines[-1].endswith(":"):
+def _begin_directive(lines: list[str], title: str) -> None:
+    """Adds the title of a directive or division; its text follows what it says of a version."""
+    lines += ["", title] if _VERSION_TITLE.fullmatch(title) else ["", title, ""]
+
+
+def _end_directive(lines: list[str]) -> None:
+    """Ends a directive or division; one about a version may have no text."""
+    if lines and _VERSION_TITLE.fullmatch(lines[-1]):
         lines[-1] = lines[-1][:-1] + "."
-    return [""]
+    lines.append("")
 
 
 def _ends_colons(line: str, opening: re.Match[str]) -> bool:

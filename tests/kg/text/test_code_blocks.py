@@ -121,6 +121,7 @@ def test_directives_that_hold_code_are_code(tmp_path: Path) -> None:
     prose = {
         "example": "Redis runs on Linux.",
         "prf:example": "Let *n* be even.",
+        "exit-code": "It *failed*.",
         "runner": "It runs.\n   It stops.",
         "frobnicate": "Pages\n   (split) = halves of pages",
         "truncated": "x = 1",

@@ -439,9 +439,21 @@ The *option*.
 :::{deprecated} 5.0
 :::
 
+:::{versionremoved} 6.0
+The option.
+:::
+
 ```{frobnicate} An argument
 Some text.
 ```
+
+:::{block}
+In a *division*.
+:::
+
+:::{eval-rst}
+.. note:: From ``reST``.
+:::
 
 ```{list-table} Servers
 :header-rows: 1
@@ -536,9 +548,12 @@ def test_directives_of_myst_are_text_unless_they_hold_code(tmp_path: Path) -> No
         "Splits pages.",
         "Added in 3.1: The option.",
         "Changed in 4.0: Renamed.",
-        "Deprecated since 5.0:",
+        "Deprecated since 5.0.",
+        "Removed in 6.0: The option.",
         "An argument",
         "Some text.",
+        "In a division.",
+        "From reST.",
         "Servers\nName | Runs on\nRedis | Linux",
         "Ports\nname | port\nredis | 6379",
         "- item\na | b",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kg.text.documents.markup.table_rows import MAX_COLUMNS, Cell, TableRows, read_span
 
@@ -32,21 +32,24 @@ def count_columns(attributes: str) -> int:
     return number if number <= MAX_COLUMNS else 0
 
 
-def iter_rows(lines: list[str], n_columns: int, separator: str) -> Iterator[list[str]]:
+def iter_rows(
+    lines: list[str], n_columns: int, separator: str, strip_markup: Callable[[str], str]
+) -> Iterator[list[str]]:
     """Yields the texts of each row of a table.
 
     Args:
         lines: what stands between the delimiters.
         n_columns: from ``count_columns``; if 0, the cells of the first line are the first row.
         separator: the first character of the delimiter.
+        strip_markup: removes inline markup.
     """
     lines = [line for line in lines if not line.startswith("//")]
     if separator in ",:":
         try:
             reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-            yield from [row for row in reader if row]
+            yield from [list(map(strip_markup, row)) for row in reader if row]
         except csv.Error:  # such as a cell that is too long
-            yield from [line.split(separator) for line in lines if line]
+            yield from [[strip_markup(line)] for line in lines if line]
         return
     rows = TableRows()
     row: list[Cell] = []
@@ -61,7 +64,7 @@ def iter_rows(lines: list[str], n_columns: int, separator: str) -> Iterator[list
         for cell in cells:
             if rows.count_spanning() >= n_columns:
                 rows.end_group()  # no further cell would have a place
-            row.append(cell)
+            row.append(cell._replace(text=strip_markup(cell.text)))
             n_filled += cell.columns
             if n_filled >= n_columns - rows.count_spanning():
                 yield rows.fill_row(row)

@@ -54,8 +54,8 @@ _LANGUAGES = frozenset(
 """Languages that Quarto, R Markdown and Jupyter Book run, in lower case."""
 # Extensions that run or show a program name their directives so: click:run, command-output, ….
 _CODE_PART = re.compile(
-    r"(?:^|[:._-])(?:run|exec|execute|output|code|cli|snippet|terminal|repl|ipython\d?|doctest"
-    r"|source|prompt)(?=[:._-]|$)|[:_-]examples?$"
+    r"(?:^|[:._-])(?:run|exec|execute|output|snippet|terminal|repl|ipython\d?|doctest|prompt)"
+    r"(?=[:._-]|$)|^code[_-]|[:_-](?:examples?|cli)$"
 )
 _MATHEMATICAL = ("prf:", "proof:")
 """Domains whose examples are text."""

@@ -54,7 +54,8 @@ class TableRows:
         for cell in cells:
             while len(texts) in above:
                 texts.append(self._repeat(above[len(texts)][0]))
-            columns = cell.columns if 1 <= cell.columns <= MAX_COLUMNS else 1
+            is_repeated = 1 < cell.columns <= MAX_COLUMNS and self._n_spare >= 0
+            columns = cell.columns if is_repeated else 1
             for number in range(columns):
                 if cell.rows > 1 and len(texts) < MAX_COLUMNS:
                     self._spanning[len(texts)] = (cell.text, cell.rows - 1)
