@@ -84,8 +84,8 @@ _QUESTION_STARTS: Final = {
     "de": r"ist|sind|war|waren|hat|haben|hatte|kann|konnen|muss|wird|werden|wurde|might|wie|warum|"
     r"wer|wen|wem|wo|wann|welche\w?|was",
 }
-# What says "no" in a cell of a table, or beside an item of a list.
 _DRAFT_SIGN: Final = re.compile(r"\b(?:TODO|FIXME|TBD)\b")
+# What says "no" in a cell of a table, or beside an item of a list.
 _REFUSAL_SIGN: Final = re.compile(r"[?？؟✗✘❌☒✖⛔🚫]|\|\s*[-–—−]+\s*(?:\||$)")
 _CUT: Final = re.compile(r"(?<=[\w)]);\s|,\s(?=(?:and|while|whereas|und)\s|not [A-Z\d])")
 

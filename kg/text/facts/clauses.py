@@ -13,48 +13,49 @@ from functools import lru_cache
 from itertools import dropwhile, pairwise
 from typing import Final, NamedTuple
 
+from kg.base.plain_text import list_words
 from kg.text.facts.assertions import mark_modals
 from kg.text.facts.evidence import pad_words
 from kg.text.facts.relation_words import stem_verb
 
 
-def _list_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _make_word_set(text: str) -> frozenset[str]:
+    return frozenset(list_words(text))
 
 
-_JOINING: Final = _list_words("and but or then und aber sowie oder")
-_CONTRASTING: Final = _list_words(
+_JOINING: Final = _make_word_set("and but or then und aber sowie oder")
+_CONTRASTING: Final = _make_word_set(
     "while whereas when where because although though so if wahrend wohingegen weil obwohl"
 )
 """What begins a clause that has a subject of its own."""
-_RELATIVES: Final = _list_words("who whom whose which that what")
-_AUXILIARIES: Final = _list_words(
+_RELATIVES: Final = _make_word_set("who whom whose which that what")
+_AUXILIARIES: Final = _make_word_set(
     "is are was were be been being has have had do does did can could ist sind war waren "
     "wird werden wurde wurden hat haben hatte hatten kann konnen s"
 )
-_ADVERBS: Final = _list_words(
+_ADVERBS: Final = _make_word_set(
     "also later then now first again once still only both often sometimes even originally soon "
     "previously formerly currently respectively auch spater dann erst wieder noch nur "
     "zuerst"
 )
-_PREPOSITIONS: Final = _list_words(
+_PREPOSITIONS: Final = _make_word_set(
     "inside outside opposite toward towards beside behind above below "
     "in on at of to by from for with as into onto near within under over during since "
     "through between against after before among about around along across off out until via "
     "auf bei von zu zum zur mit aus fur als im am seit unter uber nach vor durch"
 )
-_LEADING_ELSEWHERE: Final = _list_words(
+_LEADING_ELSEWHERE: Final = _make_word_set(
     "by to from near for with before after than against over von aus nach bei fur"
 )
 """Prepositions whose noun is not that of another preposition."""
-_LEADING_FROM_VERB: Final = _list_words("from before over than near")
+_LEADING_FROM_VERB: Final = _make_word_set("from before over than near")
 """Those whose noun is no object of a verb."""
-_DETERMINERS: Final = _list_words(
+_DETERMINERS: Final = _make_word_set(
     "the a an its his her their this these those some many most all other others another "
     "each every der die das den dem des ein eine einen einer ihr sein seine ihre andere"
 )
-_ARTICLES: Final = _list_words("the a an der die das den dem des ein eine einem einer einen")
-_PRONOUNS: Final = _list_words("it he she they er sie es")
+_ARTICLES: Final = _make_word_set("the a an der die das den dem des ein eine einem einer einen")
+_PRONOUNS: Final = _make_word_set("it he she they er sie es")
 _OTHER_VERB: Final = re.compile(
     r"\w{2,}ed|sold|met|left|lost|won|led|became|wrote|made|built|bought|gave|took|grew|died"
 )
@@ -64,7 +65,7 @@ _FINITE_VERB: Final = re.compile(
 _NAMING: Final = frozenset(["called", "named", "titled", "entitled", "nicknamed"])
 _MORE: Final = frozenset(["more", "less", "fewer"])
 _COPULAS: Final = frozenset(["is", "are", "was", "were"])
-_ORDERING: Final = _list_words("you use we one there install try see nutzen verwenden")
+_ORDERING: Final = _make_word_set("you use we one there install try see nutzen verwenden")
 _MARKS: Final = ",;:()[]–—-"
 
 
