@@ -14,6 +14,7 @@ import gc
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 
 import msgspec
 
@@ -40,7 +41,7 @@ from kg.text.facts.evidence import SourcePassage
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
 collection."""
-MAX_ATTEMPTS = 5
+MAX_ATTEMPTS = 6
 """Maximum number of times that facts are set aside anew because predicates gave too few cards."""
 MIN_TRUE_SHARE = 0.25
 """Minimum share of U cards whose claim is true in G; with fewer, names need not match."""
@@ -151,12 +152,18 @@ def _try_shares(
     weights = [_weigh_predicate(group, plan) for group in sides]
     shares = share_equally(plan.per_label, max_shares, weights)
     phases = _list_phases(plan)
-    factors = iter(FACTORS)
-    factor = next(factors)
+    # The largest number of triplets of each predicate, and the factor that gave it.
+    best = [(0, FACTORS[0])] * len(predicates)
+    turns = itertools.chain(
+        ([factor] * len(predicates) for factor in FACTORS),
+        ([factor for _, factor in best] for _ in range(1)),
+    )
+    factors = next(turns)
     if len(predicates) > 1 and max(shares) > N_PROBE_TERMS:
         # Finds the predicates that give no card before as much is set aside as the others need.
         probe = [min(n, N_PROBE_TERMS) for n in shares]
-        makers, _ = _make_makers(lookup, plan, predicates, sides, _list_needs(sides, probe, factor))
+        needs = _list_needs(plan, sides, probe, factors)
+        makers, _ = _make_makers(lookup, plan, predicates, sides, needs)
         useful = [
             next((t for phase in phases for t in maker.iter_triplets(phase)), None) is not None
             for maker in makers
@@ -168,12 +175,10 @@ def _try_shares(
             shares = share_equally(plan.per_label, max_shares, weights)
     card_sets: list[CardSet] = []
     tried: list[list[PoolNeed]] = []
-    while len(card_sets) < MAX_ATTEMPTS:
-        needs = _list_needs(sides, shares, factor)
+    while factors and len(card_sets) < MAX_ATTEMPTS:
+        needs = _list_needs(plan, sides, shares, factors)
         if needs in tried:
-            factor = next(factors, 0.0)
-            if not factor:
-                break
+            factors = next(turns, [])
             continue
         tried.append(needs)
         makers, aside = _make_makers(lookup, plan, predicates, sides, needs)
@@ -184,6 +189,10 @@ def _try_shares(
         card_sets.append(_draw_cards(makers, plan, aside, evidence, progress))
         if not card_sets[-1].missing:
             break
+        best[:] = [
+            max(old, (maker.n_triplets, factor), key=itemgetter(0))
+            for old, maker, factor in zip(best, makers, factors, strict=True)
+        ]
         # Predicates that gave less than their share leave the rest of it to the others, or try
         # again with more or less set aside if the others can give no more.
         given = [
@@ -194,9 +203,7 @@ def _try_shares(
         if any(n > old for n, old in zip(new_shares, shares, strict=True)):
             max_shares, shares = given, new_shares
         else:
-            factor = next(factors, 0.0)
-            if not factor:
-                break
+            factors = next(turns, [])
     return max(card_sets, key=_count_triplets)
 
 
@@ -222,12 +229,24 @@ def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
 
 
 def _list_needs(
-    sides: Sequence[Sequence[Side]], shares: Sequence[int], factor: float
+    plan: CardPlan,
+    sides: Sequence[Sequence[Side]],
+    shares: Sequence[int],
+    factors: Sequence[float],
 ) -> list[PoolNeed]:
-    """Lists how many terms of each pool the shares of the predicates need."""
+    """Lists how many terms of each pool the shares of the predicates need.
+
+    Each factor draws other terms: those that are set aside may be the ones that cards lack.
+    """
+    seed = plan.drawing_seed
     return [
-        PoolNeed(side.pool, side.is_single, side.count_terms(share, factor))
-        for group, group_share in zip(sides, shares, strict=True)
+        PoolNeed(
+            side.pool,
+            side.is_single,
+            side.count_terms(share, factor),
+            seed if factor == FACTORS[0] else f"{seed}, factor {factor:g}",
+        )
+        for group, group_share, factor in zip(sides, shares, factors, strict=True)
         for side, share in zip(
             group, share_equally(group_share, [s.max_triplets for s in group]), strict=True
         )
@@ -242,7 +261,7 @@ def _make_makers(
     needs: Sequence[PoolNeed],
 ) -> tuple[list[PredicateCardMaker], SetAside]:
     """Sets aside what is needed; returns makers for the rest."""
-    aside = set_aside_facts(lookup, needs, plan.drawing_seed)
+    aside = set_aside_facts(lookup, needs)
     reduced, unknowns = aside.lookup, iter(aside.unknowns)
     oracle = lookup.kb.oracle
     quota = DerivedQuota(round(plan.derived_share * plan.per_label))

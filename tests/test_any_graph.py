@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
-import subprocess
-import sys
+import runpy
 from collections import Counter
 from pathlib import Path
 
@@ -201,17 +201,30 @@ def test_public_graphs_give_at_most_their_ceiling(
     check_ceilings(tmp_path, [folder / file for file in ZOO[name]])
 
 
-def test_the_table_of_public_graphs_says_why_a_label_is_missing(public_data: Path) -> None:
-    if not (public_data / "zoo" / "pizza").is_dir():
-        pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
-    script = Path(__file__).parents[1] / "benchmarks" / "public_graphs.py"
-    command = [sys.executable, str(script), str(public_data / "zoo"), "--only", "pizza"]
-    done = subprocess.run(
-        [*command, "--num", "8"], capture_output=True, text=True, check=True, cwd=script.parents[1]
+def test_the_table_of_public_graphs_says_why_a_label_is_missing(tmp_path: Path) -> None:
+    # Of these things only one fact is known, so that nothing can be said of them without it.
+    facts = [f'ex:t{n} rdfs:label "{a}{b}" ; ex:size {n % 3} .' for n, (a, b) in enumerate(
+        itertools.product(("Kalo", "Mirü", "Seto"), ("ka", "mi", "va", "po", "zu", "to"))
+    )]  # fmt: skip
+    (tmp_path / "g.ttl").write_text(PREFIXES + "\n".join(facts), "utf-8")
+    shape = "[] a sh:NodeShape ; sh:targetSubjectsOf ex:size ; sh:property ex:one ."
+    (tmp_path / "s.ttl").write_text(
+        f"{PREFIXES}@prefix sh: <http://www.w3.org/ns/shacl#> .\n{shape}\n"
+        "ex:one sh:path ex:size ; sh:maxCount 1 .",
+        "utf-8",
     )
-    cells = [cell.strip() for cell in done.stdout.splitlines()[-1].split("|")]
-    assert cells[3].endswith("/ 0")
-    assert cells[-2].startswith("No card has the answer UNKNOWN; ")
+    cards = tmp_path / "cards.jsonl"
+    flags = ("--kg", tmp_path / "g.ttl", "--shapes", tmp_path / "s.ttl")
+    done = run_epoche(
+        "cards", *flags, "--pred", "https://example.org/x#size", "--num-per-type", 5, "--out", cards
+    )
+    assert done.code == 0
+    script = Path(__file__).parents[1] / "benchmarks" / "public_graphs.py"
+    find_missing_label = runpy.run_path(str(script))["find_missing_label"]
+    assert find_missing_label(cards) == (
+        "No card has the answer UNKNOWN; size: of 18 subjects with a value, 18 without another "
+        "fact or a class; 0 can be asked about, and a triplet needs 3"
+    )
 
 
 def check_ceilings(folder: Path, files: list[Path]) -> None:

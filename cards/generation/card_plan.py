@@ -65,4 +65,5 @@ class Phase(NamedTuple):
     true ones."""
     any_anchor: bool = False
     """Whether false claims of U cards may be about any value, also one that no true one can be
-    about."""
+    about, and cards may state facts of any predicate whose object is a thing that they ask about.
+    """

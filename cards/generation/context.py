@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -48,7 +48,13 @@ class Proposal(NamedTuple):
 
 
 def build_context(
-    lookup: GraphLookup, pool: Pool, anchor: int, roles: list[Role], size: int, rng: Random
+    lookup: GraphLookup,
+    pool: Pool,
+    anchor: int,
+    roles: list[Role],
+    size: int,
+    rng: Random,
+    allows_incoming: bool = False,
 ) -> list[Fact] | None:
     """Chooses the facts of a triplet, in no particular order.
 
@@ -59,6 +65,8 @@ def build_context(
         roles: the cards' terms and the facts that prove their labels.
         size: target number of facts; more are chosen if the balance needs them.
         rng: chooses among equally good facts.
+        allows_incoming: whether facts of any predicate whose object is a role's term may be used
+            if there are no others.
 
     Returns:
         The facts, or None if they cannot be balanced.
@@ -68,7 +76,10 @@ def build_context(
     excluded = entities | {anchor} | {t for fact in core_facts for t in (fact.s, fact.o)}
     chosen_facts = {role.x: [f for f in core_facts if f.mentions_term(role.x)] for role in roles}
     spare_facts = {
-        role.x: _list_spare_facts(lookup, pool, role, excluded, core_facts, rng) for role in roles
+        role.x: _list_spare_facts(
+            lookup, pool, role, excluded, core_facts, rng, allows_incoming=allows_incoming
+        )
+        for role in roles
     }
     positions = {x: [get_term_role(f, x) for f in facts] for x, facts in chosen_facts.items()}
 
@@ -257,6 +268,8 @@ def _list_spare_facts(
     excluded: set[int],
     stated: Sequence[Fact],
     rng: Random,
+    *,
+    allows_incoming: bool,
 ) -> list[tuple[TermRole, Fact]]:
     """Lists the facts about a role's term, with its position in each, in random order.
 
@@ -266,18 +279,33 @@ def _list_spare_facts(
     x = role.x
     if lookup.terms.is_literal(x):
         return []
-    facts = [*lookup.list_facts_about(x), *lookup.list_incoming_facts(x, pool.p)]
-    suitable_facts = [
-        fact
-        for fact in facts
-        if (fact.o if fact.s == x else fact.s) not in excluded
-        and is_spare_fact(lookup, pool, role, fact)
-    ]
+    suitable_facts = _filter_spare_facts(
+        lookup,
+        pool,
+        role,
+        excluded,
+        lookup.list_facts_about(x),
+        lookup.list_incoming_facts(x, pool.p),
+    )
+    if allows_incoming and not suitable_facts:
+        incoming = (lookup.list_incoming_facts(x, p) for p in lookup.fact_predicates)
+        suitable_facts = _filter_spare_facts(lookup, pool, role, excluded, *incoming)
     suitable_facts = drop_homonyms(lookup, suitable_facts, stated)
     rng.shuffle(suitable_facts)
     # The sort is stable: facts with x as subject precede the others, since they are about x.
     suitable_facts.sort(key=lambda fact: fact.s != x)
     return [(get_term_role(fact, x), fact) for fact in suitable_facts]
+
+
+def _filter_spare_facts(
+    lookup: GraphLookup, pool: Pool, role: Role, excluded: set[int], *facts: Iterable[Fact]
+) -> list[Fact]:
+    return [
+        fact
+        for fact in itertools.chain(*facts)
+        if (fact.o if fact.s == role.x else fact.s) not in excluded
+        and is_spare_fact(lookup, pool, role, fact)
+    ]
 
 
 def _choose_missing_kind(

@@ -89,6 +89,8 @@ class PoolNeed(NamedTuple):
     """Whether a term can have one anchor only, see ``Pool.is_single_valued``."""
     n_terms: int
     """How many terms to set aside, at most."""
+    seed: object
+    """What the random order of the terms depends on."""
 
 
 class _Candidate(NamedTuple):
@@ -169,13 +171,12 @@ def count_obstacles(pool: Pool) -> dict[str, int]:
     return {reason: counts[reason] for reason in (*OBSTACLES, "")}
 
 
-def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object) -> SetAside:
+def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
     """Draws terms of each pool and sets their anchors aside.
 
     Args:
         lookup: G.
         needs: the pools of G.
-        seed: what the random choices depend on.
     """
     needs = list(needs)
     chosen: list[_Candidate] = []
@@ -189,7 +190,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
         max_links = int(n_links * MAX_LARGE_SHARE) if n_links > LARGE_PREDICATE else n_links
         # The other sides of the predicate's claims have their share, too.
         max_links = max_links * n_drawn[p] // max(1, n_pools[p])
-        for candidate in _draw_candidates(number, need, drawn, max_links, seed):
+        for candidate in _draw_candidates(number, need, drawn, max_links):
             chosen.append(candidate)
             drawn.facts.update(candidate.links)
             drawn.claims.update(make_triple(candidate.x, a) for a in candidate.anchors)
@@ -224,7 +225,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed], seed: object
 
 
 def _draw_candidates(
-    number: int, need: PoolNeed, drawn: _Drawn, max_links: int, seed: object
+    number: int, need: PoolNeed, drawn: _Drawn, max_links: int
 ) -> Iterator[_Candidate]:
     """Draws the terms of a pool, the most suitable ones first.
 
@@ -233,10 +234,9 @@ def _draw_candidates(
         need: the pool, and how many terms to draw.
         drawn: what is set aside so far; read again for each term.
         max_links: how many facts of the predicate may be set aside, those so far included.
-        seed: what the random choices depend on.
     """
     pool = need.pool
-    rng = rng_for(seed, "set aside", pool.lookup.terms.get_text(pool.p), pool.varying)
+    rng = rng_for(need.seed, "set aside", pool.lookup.terms.get_text(pool.p), pool.varying)
     n_links = sum(p == pool.p for _, p, _ in drawn.facts)
     terms = _iter_terms_by_suitability(need, rng, drawn)
     for x, anchors in itertools.islice(terms, need.n_terms):

@@ -269,7 +269,10 @@ class TripletSource:
                 if graph_verdicts["U"].label != "U":
                     return None
         self._obstacle = Obstacle.FACTS
-        facts = build_context(self.lookup, self.pool, anchor, roles, self.num_facts, self.rng)
+        is_relaxed = self.recipes.allows_any_anchor
+        facts = build_context(
+            self.lookup, self.pool, anchor, roles, self.num_facts, self.rng, is_relaxed
+        )
         if facts is None or not all(map(self.lookup.is_usable, facts)):
             return None
         if has_settling_fact(self.pool, anchor, roles, facts):

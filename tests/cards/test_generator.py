@@ -603,6 +603,24 @@ def test_as_many_claims_of_unknown_cards_are_true_as_false(tmp_path: Path) -> No
         assert labels == {"E": 10, "C": 10}
 
 
+def test_a_thing_can_be_known_from_what_others_say_about_it(tmp_path: Path) -> None:
+    """Nothing is known of the people without their town, except that letters are about them."""
+    lines = []
+    for n in range(60):
+        name = to_letters(n)
+        lines.append(f'ex:p{n} a ex:Person ; rdfs:label "P{name}" ; ex:town ex:t{n % 6} .')
+        lines.append(f'ex:t{n % 6} a ex:Town ; rdfs:label "T{to_letters(n % 6)}" .')
+        lines.append(f'ex:l{n} a ex:Letter ; rdfs:label "L{name}" ; ex:about ex:p{n} .')
+    kb = open_graph(tmp_path, lines, ONE_TOWN)
+    result = make_cards(kb, CardPlan(per_label=15, predicates=(EX + "town",)))
+    assert not result.missing
+    for card in result.cards:
+        if card.label == "U":
+            triples = [(t["pred"], t["obj"]) for t in card.meta["triples"]]
+            assert (EX + "about", card.claim.subj) in triples
+    check_invariants(result.kb, list(result.cards))
+
+
 @pytest.mark.parametrize(
     ("body", "kind"), [("sh:disjoint ex:rival", "exclusive"), ("sh:maxCount 2", "functional")]
 )
