@@ -24,6 +24,8 @@ MAX_ZONE = 14 * 3600
 _DATE = re.compile(r"-?\d{4,}-\d\d-\d\d.*|-?\d{4,}-(?:0\d|1[0-2])")
 _YEAR = re.compile(r"(?<![\d.,])\d{4}(?!\d)")
 _DATE_PARTS = re.compile(r"(-?\d{4,})(?:-(\d\d)(?:-(\d\d)(T.*)?)?)?(?:Z|[+-]\d\d:\d\d)?")
+_LIST_MARK = re.compile(r"[;&|\n]|(?<!\d),|,(?!\d)|\b(?:and|und|et)\b")
+_WORDS = re.compile(r"\w+")
 _NUMBER_FIRST = re.compile(r"[\W_]*\d")
 _TRUTH_VALUES = {"1": "true", "0": "false"}
 
@@ -102,7 +104,8 @@ def are_nearly_equal(term: str, other: str) -> bool:
     and texts with years, that overlap. Counts, dates and years are exact, but a year and a date
     within it are nearly equal. Texts in two languages, and values with two units, may say the same,
     and "unknown" says nothing. Nor is it decided what other texts that begin with numbers say of
-    each other: "10 × 15 cm" and "15 cm".
+    each other: "10 × 15 cm" and "15 cm". A text that lists several, such as "Ann Lee, Bo Ray", has
+    each of them.
 
     >>> are_nearly_equal('"246"', '"249"'), are_nearly_equal('"1982-1984"', '"1983 (copy)"')
     (True, True)
@@ -130,7 +133,17 @@ def are_nearly_equal(term: str, other: str) -> bool:
     years, other_years = map(_find_years, texts, quantities)
     if years and other_years:
         return years[0] <= other_years[-1] and other_years[0] <= years[-1]
-    return bool(first and second) or _are_undecided(*texts)
+    return bool(first and second) or _are_undecided(*texts) or _has_listed(*texts)
+
+
+def _has_listed(text: str, other: str) -> bool:
+    """Returns whether one text, which seems to list several, has the words of the other."""
+    listed, single = sorted((text, other), key=len, reverse=True)
+    words = " ".join(_WORDS.findall(single.casefold()))
+    return (
+        bool(words and _LIST_MARK.search(listed))
+        and f" {words} " in f" {' '.join(_WORDS.findall(listed.casefold()))} "
+    )
 
 
 def are_whole_numbers(term: str, other: str) -> bool:

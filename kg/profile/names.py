@@ -38,6 +38,9 @@ one name, but "Mr" and "Mrs" are no names."""
 MAX_MEAN_NAME_LENGTH = 60
 """Maximum mean length of the values of a naming predicate, in characters."""
 
+MIN_AFFIX = 3
+"""Length of names that must be whole words of others to be a part of them; shorter ones are not."""
+
 _NAMING = re.compile(r"(name|label|title)$", re.IGNORECASE)
 _PLAIN_NAMING = re.compile(r"(.*[#/:.])?(has_?)?(name|label|title)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -232,6 +235,20 @@ class Names:
         name = self._labels.find_readable_name(other)
         to_form = self._labels.to_normal_form
         return bool(name) and f" {to_form(name)} " in f" {to_form(qualifier)} "
+
+    def contains(self, term: int, other: int) -> bool:
+        """Returns whether the name of a term has that of another one in it: "Megavolt" has "Mega".
+
+        A name of three letters must be a word of it, a longer one may begin or end a word.
+        """
+        if self._index.terms.is_literal(term):
+            return False
+        labels = self._labels
+        name, part = (labels.to_normal_form(labels.find_readable_name(t)) for t in (term, other))
+        padded = f" {name} "
+        if len(part) <= MIN_AFFIX:
+            return len(part) == MIN_AFFIX and f" {part} " in padded
+        return f" {part}" in padded or f"{part} " in padded
 
     def find_predicate_label(self, iri: str) -> str:
         """Returns what a predicate is called in sentences; empty if it has no readable name.

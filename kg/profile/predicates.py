@@ -27,7 +27,9 @@ from kg.vocabulary import is_vocabulary
 MIN_RECORD_SHARE = 0.9
 """Minimum share of a predicate's subjects that must be records for it to describe records."""
 MAX_SAID_SHARE = 0.1
-"""Maximum share of a predicate's nameable links that names of things may say."""
+"""Maximum share of a predicate's nameable links that names of things may say in brackets."""
+MAX_CONTAINED_SHARE = 0.5
+"""Maximum share of them whose value may be a part of the subject's name."""
 MAX_CODES = 20
 """Maximum number of distinct values that are listed."""
 
@@ -89,6 +91,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Number of values that two or more nameable subjects have."""
     is_said_by_names: bool
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
+    is_in_names: bool
+    """Whether the names of its subjects have its values in them: "Megavolt" has "Mega"."""
     nameable_grandparents: int
     """Values of values of nameable subjects: what a contradiction of direction can ask about."""
     nameable_grandchildren: int
@@ -188,6 +192,8 @@ class GraphProfiler:
             for s, values in named.items()
             for o in values
         )
+        n_links = sum(map(len, named.values()))
+        n_contained = sum(self._names.contains(s, o) for s, values in named.items() for o in values)
         literals = [o for o in counts if terms.is_literal(o)]
         datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
@@ -217,7 +223,8 @@ class GraphProfiler:
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
-            is_said_by_names=n_said > MAX_SAID_SHARE * sum(map(len, named.values())),
+            is_said_by_names=n_said > MAX_SAID_SHARE * n_links,
+            is_in_names=n_contained > MAX_CONTAINED_SHARE * n_links,
             nameable_grandparents=len(
                 {
                     o

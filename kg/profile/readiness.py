@@ -271,6 +271,8 @@ def _assess_predicate(
         reason = judgement.reason
     elif n_balanced < MIN_CEILING:
         reason = _explain_low_ceiling(profile, rule)
+    elif profile.is_in_names:
+        reason = "the names of its subjects have its values in them"
     elif is_doubtful:
         reason = judgement.reason
     row = Readiness(
@@ -300,8 +302,10 @@ def _explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     if rule == "one way":
         n_ends = format_count(profile.nameable_grandparents, "end")
         return f"only {n_ends} of chains of two links can be named"
+    if profile.values == 1:
+        return "all have the same value"
     if profile.askable_values < 2:
-        return "its subjects share no values" if profile.values > 1 else "all have the same value"
+        return f"its subjects share {'only one value' if profile.askable_values else 'no values'}"
     if profile.askable_subjects < 3 * MIN_CEILING:
         return f"only {profile.askable_subjects:,} subjects share their value with another"
     return "nearly all have the same value"

@@ -182,6 +182,12 @@ def write_number(value: float) -> str:
         ('"B-1234"', '"B-1235"', False),
         ('"B-1234"', '"B1234"', True),
         ('"12-34-56"', '"12-34-57"', False),
+        # A text that lists several has each of them.
+        ('"Bo Ray, adapted by Ann Lee"', '"Ann Lee"', True),
+        ('"Bo Ray; Ann Lee"', '"Bo"', True),
+        ('"Bo Ray & Ann Lee"', '"Ann Leeds"', False),
+        ('"by-nc-nd"', '"by"', False),
+        ('"very small"', '"small"', False),
         # A placeholder is no value.
         ('"unknown"', '"1871"', True),
         ('"N/A"', '"red"', True),

@@ -458,6 +458,24 @@ def test_the_language_of_a_drafted_label_is_that_of_the_graph(tmp_path: Path) ->
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
+def test_what_names_contain_is_not_asked_about(tmp_path: Path) -> None:
+    """ "Does Megavolt have Mega as its prefix?" needs no fact, but its dimension does."""
+    lines = [f"@prefix ex: <{EX}> . @prefix l: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    prefixes = ("Mega", "Kilo", "Nano", "Giga")
+    units = ("volt", "watt", "gram", "metre", "joule", "pascal", "lumen", "henry")
+    for number, unit in enumerate(units):
+        lines += [
+            f'ex:{p}{unit} a ex:Unit ; l:label "{p}{unit}" ; ex:prefix ex:{p} ; '
+            f"ex:dimension {number % 3} . ex:{p} l:label '{p}' ."
+            for p in prefixes
+        ]
+    graph, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    graph.write_text("\n".join(lines), "utf-8")
+    rows = read_rows(run_epoche("kg", "init", graph, "--out", folder, "--json").out)
+    assert rows["dimension"]["ceiling"] == 10
+    assert rows["prefix"]["reason"] == "the names of its subjects have its values in them"
+
+
 def test_things_of_one_name_are_told_apart_everywhere(tmp_path: Path) -> None:
     """Records and their copies share a title, and the parts of several files share one, too."""
     lines = [f"@prefix ex: <{EX}> ."]
