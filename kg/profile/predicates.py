@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say in brackets."""
 MAX_CONTAINED_SHARE = 0.5
 """Maximum share of them whose value may be a part of the subject's name."""
+SAMPLE_SIZE = 1_000
+"""At most this many links are compared with names, evenly spaced."""
 MAX_CODES = 20
 """Maximum number of distinct values that are listed."""
 
@@ -187,13 +190,10 @@ class GraphProfiler:
         }
         objects = {o for s, every in known.items() if is_nameable(s) for o in every}
         holders = Counter(value for values in named.values() for value in values)
-        n_said = sum(
-            self._names.says(s, o) or self._names.says(o, s)
-            for s, values in named.items()
-            for o in values
-        )
-        n_links = sum(map(len, named.values()))
-        n_contained = sum(self._names.contains(s, o) for s, values in named.items() for o in values)
+        named_links = [(s, o) for s, values in named.items() for o in values]
+        n_said = sum(self._names.says(s, o) or self._names.says(o, s) for s, o in named_links)
+        sample = named_links[:: len(named_links) // SAMPLE_SIZE + 1]
+        n_contained = sum(itertools.starmap(self._names.contains, sample))
         literals = [o for o in counts if terms.is_literal(o)]
         datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}
@@ -223,8 +223,8 @@ class GraphProfiler:
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
-            is_said_by_names=n_said > MAX_SAID_SHARE * n_links,
-            is_in_names=n_contained > MAX_CONTAINED_SHARE * n_links,
+            is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
+            is_in_names=n_contained > MAX_CONTAINED_SHARE * len(sample),
             nameable_grandparents=len(
                 {
                     o
