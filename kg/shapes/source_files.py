@@ -16,7 +16,7 @@ from kg.terms import OWL, RDF, RDFS, from_rdflib, to_rdflib
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.loader import FORMATS, open_rdf
 from kg.triples.rdflib_bridge import fill_rdflib_graph
-from kg.triples.syntaxes import find_format_error
+from kg.triples.syntaxes import choose_format, find_format_error
 from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ def _parse_file(path: Path) -> Iterator[tuple[object, object, object]]:
             where=str(path),
             hint="Use .ttl, .nt, .rdf or .jsonld.",
         )
+    format_name = choose_format(path, format_name)
     rdf_format = getattr(pyoxigraph.RdfFormat, format_name)
     try:
         with open_rdf(path, rdf_format, MAX_FILE_BYTES) as source:

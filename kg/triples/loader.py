@@ -37,7 +37,7 @@ from kg.triples.stream_guards import (
     open_gzip,
     read_json_with_depth_limit,
 )
-from kg.triples.syntaxes import find_format_error
+from kg.triples.syntaxes import choose_format, find_format_error
 from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class LoadedFile(NamedTuple):
 
 
 def detect_format(path: Path) -> str:
-    """Returns the format name of a path, given by its extension.
+    """Returns the format name of a path, given by its extension (see ``choose_format``).
 
     Raises:
         GraphFormatError: the extension is not in ``FORMATS``; it says what the file seems to be.
@@ -88,7 +88,7 @@ def detect_format(path: Path) -> str:
             where=str(path),
             hint=f"Known extensions: {extensions}, each also with .gz; {advice}.",
         )
-    return format_name
+    return choose_format(path, format_name)
 
 
 @contextlib.contextmanager

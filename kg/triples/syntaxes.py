@@ -50,6 +50,27 @@ def recognise_syntax(head: bytes) -> str:
     return "OBO" if _OBO.search(text) else ""
 
 
+def recognise_file(path: Path) -> str:
+    """Returns the name of the syntax that a file begins like, see ``recognise_syntax``."""
+    try:
+        with gzip.open(path) if _is_packed(path) else path.open("rb") as stream:
+            return recognise_syntax(stream.read(MAX_HEAD))
+    except (OSError, EOFError, zlib.error):
+        return ""
+
+
+def choose_format(path: Path, format_name: str) -> str:
+    """Returns the format to read a file in: Turtle if it is named like RDF/XML but holds Turtle.
+
+    Args:
+        path: the file.
+        format_name: the format that its extension names.
+    """
+    if format_name == "RDF_XML" and recognise_file(path) == "Turtle or N-Triples":
+        return "TURTLE"
+    return format_name
+
+
 def find_format_error(path: Path, format_name: str = "") -> GraphFormatError | None:
     """Returns the error that says of what other format a file is that could not be read.
 
@@ -60,19 +81,14 @@ def find_format_error(path: Path, format_name: str = "") -> GraphFormatError | N
     Returns:
         The error; None if the file's format cannot be recognised.
     """
-    is_packed = path.name.lower().endswith(".gz")
-    try:
-        with gzip.open(path) if is_packed else path.open("rb") as stream:
-            name = recognise_syntax(stream.read(MAX_HEAD))
-    except (OSError, EOFError, zlib.error):
-        return None
+    name = recognise_file(path)
     extension, alike = _RDF_FORMATS.get(name, ("", frozenset()))
     if not name or format_name in alike:
         return None
     if extension:
         what, hint = (
             "but its name says otherwise",
-            f"Rename it to end in {extension}{'.gz' if is_packed else ''}.",
+            f"Rename it to end in {extension}{'.gz' if _is_packed(path) else ''}.",
         )
     else:
         what = "which is not read"
@@ -81,6 +97,10 @@ def find_format_error(path: Path, format_name: str = "") -> GraphFormatError | N
             "(robot.obolibrary.org), or open it in Protégé and save it as Turtle."
         )
     return GraphFormatError(f"the file is {name}, {what}", where=str(path), hint=hint)
+
+
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
 
 
 def _decode(head: bytes) -> str:

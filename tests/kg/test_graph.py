@@ -24,6 +24,7 @@ from kg.base.errors import (
 from kg.base.files import sha256_file
 from kg.claims import Claim
 from kg.graph import Graph
+from kg.shapes import Shapes
 from kg.terms import RDF_TYPE, from_rdflib, parse_literal, to_rdflib, write_literal
 from kg.triples.loader import FORMATS
 
@@ -70,6 +71,17 @@ def test_every_format_gives_the_same_graph(tmp_path, extension, compression_suff
     assert len(graph) == len(reference) == len(list(graph.iter_claims()))
     merge_notes = [note for note in graph.notes if "named graphs merged" in note]
     assert bool(merge_notes) == (extension in {".trig", ".nq"})
+
+
+@pytest.mark.parametrize("name", ["g.owl", "g.rdf.gz", "g.xml"])
+def test_turtle_named_like_xml_is_read(tmp_path, name):
+    graph = Graph.load(write_graph(tmp_path, name, "# a note\n" + TURTLE))
+    reference = Graph.load(write_graph(tmp_path, "g.ttl", TURTLE))
+    assert list(graph.iter_claims()) == list(reference.iter_claims())
+    shape = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n<http://e/s> a sh:NodeShape ."
+    shape += "\n<http://e/s> sh:targetNode <http://e/a> ; sh:nodeKind sh:Literal ."
+    shapes = Shapes.load(write_graph(tmp_path, "s-" + name, shape))
+    assert [c.component for c in shapes.list_constraints()] == ["NodeKindConstraintComponent"]
 
 
 def test_terms_are_kept_as_written(tmp_path):
