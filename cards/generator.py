@@ -154,10 +154,7 @@ def _try_shares(
     phases = _list_phases(plan)
     # The largest number of triplets of each predicate, and the factor that gave it.
     best = [(0, FACTORS[0])] * len(predicates)
-    turns = itertools.chain(
-        ([factor] * len(predicates) for factor in FACTORS),
-        ([factor for _, factor in best] for _ in range(1)),
-    )
+    turns = _iter_factors(best)
     factors = next(turns)
     if len(predicates) > 1 and max(shares) > N_PROBE_TERMS:
         # Finds the predicates that give no card before as much is set aside as the others need.
@@ -205,6 +202,17 @@ def _try_shares(
         else:
             factors = next(turns, [])
     return max(card_sets, key=_count_triplets)
+
+
+def _iter_factors(best: Sequence[tuple[int, float]]) -> Iterator[list[float]]:
+    """Yields a factor for each predicate: first the same for all, at last the best of each.
+
+    Args:
+        best: the largest number of triplets of each predicate and its factor; read at the end.
+    """
+    for factor in FACTORS:
+        yield [factor] * len(best)
+    yield [factor for _, factor in best]
 
 
 def _weigh_predicate(group: Sequence[Side], plan: CardPlan) -> int:

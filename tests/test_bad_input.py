@@ -81,6 +81,12 @@ GRAPHS = {
         20,
         "is OBO, " + CONVERT % "obo",
     ),
+    "Turtle with another name": (
+        "o.jsonld.gz",
+        gzip.compress(b"# x\n@prefix a: <http://x/> .\na:b a:c a:d ."),
+        20,
+        r"is Turtle or N-Triples, but its name says otherwise .*end in \.ttl\.gz",
+    ),
     "RDF/XML with another name": (
         "o.ttl",
         "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/>",

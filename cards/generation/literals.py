@@ -133,11 +133,11 @@ def are_nearly_equal(term: str, other: str) -> bool:
     years, other_years = map(_find_years, texts, quantities)
     if years and other_years:
         return years[0] <= other_years[-1] and other_years[0] <= years[-1]
-    return bool(first and second) or _are_undecided(*texts) or _has_listed(*texts)
+    return bool(first and second) or _are_undecided(*texts) or _is_listed_in_other(*texts)
 
 
-def _has_listed(text: str, other: str) -> bool:
-    """Returns whether one text, which seems to list several, has the words of the other."""
+def _is_listed_in_other(text: str, other: str) -> bool:
+    """Returns whether one of two texts is an item of the other, which seems to list several."""
     listed, single = sorted((text, other), key=len, reverse=True)
     words = " ".join(_WORDS.findall(single.casefold()))
     return (

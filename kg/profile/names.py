@@ -38,8 +38,8 @@ one name, but "Mr" and "Mrs" are no names."""
 MAX_MEAN_NAME_LENGTH = 60
 """Maximum mean length of the values of a naming predicate, in characters."""
 
-MIN_AFFIX = 3
-"""Length of names that must be whole words of others to be a part of them; shorter ones are not."""
+MIN_PART = 3
+"""Minimum length of a name that is a part of another one; with this length, it must be a word."""
 
 _NAMING = re.compile(r"(name|label|title)$", re.IGNORECASE)
 _PLAIN_NAMING = re.compile(r"(.*[#/:.])?(has_?)?(name|label|title)", re.IGNORECASE)
@@ -239,15 +239,15 @@ class Names:
     def contains(self, term: int, other: int) -> bool:
         """Returns whether the name of a term has that of another one in it: "Megavolt" has "Mega".
 
-        A name of three letters must be a word of it, a longer one may begin or end a word.
+        One longer than ``MIN_PART`` may begin or end a word.
         """
         if self._index.terms.is_literal(term):
             return False
         labels = self._labels
         name, part = (labels.to_normal_form(labels.find_readable_name(t)) for t in (term, other))
         padded = f" {name} "
-        if len(part) <= MIN_AFFIX:
-            return len(part) == MIN_AFFIX and f" {part} " in padded
+        if len(part) <= MIN_PART:
+            return len(part) == MIN_PART and f" {part} " in padded
         return f" {part}" in padded or f"{part} " in padded
 
     def find_predicate_label(self, iri: str) -> str:

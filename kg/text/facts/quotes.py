@@ -24,7 +24,7 @@ from kg.text.facts.clauses import belongs_together
 from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
-from kg.text.facts.surroundings import is_not_asserted
+from kg.text.facts.surroundings import is_only_mentioned
 from kg.words.sentences import split_sentences
 
 _PRONOUN: Final = re.compile(
@@ -228,7 +228,7 @@ class _Claim(NamedTuple):
         before, between = words[: position + 1], words[end : start + 1]
         after = words[start + len(self.target) - 1 :]
         said = (self.relation, self.target)
-        if is_not_asserted(before, between, after, said, self.stems):
+        if is_only_mentioned(before, between, after, said, self.stems):
             return False
         claim = (self.subject, self.relation, self.target)
         return not self.stems or belongs_together(text, words, (end, start), claim, self.stems)

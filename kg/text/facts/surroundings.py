@@ -72,7 +72,7 @@ _WISHES: Final = re.compile(
 _ARTICLES: Final = (" the ", " a ", " an ")
 
 
-def is_not_asserted(
+def is_only_mentioned(
     before: str, between: str, after: str, claim: tuple[str, str], stems: Collection[str]
 ) -> bool:
     """Returns whether a sentence orders, excludes or supposes a fact, or says that it is over.
