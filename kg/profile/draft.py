@@ -50,7 +50,12 @@ from kg.profile.rules import (
     name_rules,
     render_shapes,
 )
-from kg.profile.verification import find_broken_nodes, find_given_rules, select_kept_rules
+from kg.profile.verification import (
+    BrokenShapes,
+    find_broken_shapes,
+    find_given_rules,
+    select_kept_rules,
+)
 from kg.shapes import Constraint, Shapes
 from kg.skipped_content import describe_skipped_content
 from kg.terms import to_ntriples
@@ -140,9 +145,8 @@ def draft_domain(
     )
     if naming.coded_names == "all":
         report = msgspec.structs.replace(report, summary=f"{report.summary} {CODED_NAMES_NOTE}")
-    if own.broken_nodes:
-        n_broken = format_count(len(own.broken_nodes), "thing")
-        note = f"{n_broken} left out for breaking your shapes (`epoche kg inspect`)."
+    if own.broken.nodes:
+        note = _describe_broken_shapes(own.broken)
         report = msgspec.structs.replace(report, summary=f"{report.summary} {note}")
     domain = _Domain(folder, name, graph, shapes_files, naming, bool(class_links))
     return Draft(
@@ -165,14 +169,22 @@ class _OwnRules(NamedTuple):
     """The rules of the user's own shapes."""
 
     constraints: Sequence[Constraint] = ()
-    broken_nodes: frozenset[str] = frozenset()
+    broken: BrokenShapes = BrokenShapes()
 
 
 def _find_own_rules(graph: Graph, shapes_files: Sequence[Path]) -> _OwnRules:
     if not shapes_files:
         return _OwnRules()
     shapes = Shapes.load(shapes_files)
-    return _OwnRules(shapes.list_constraints(), find_broken_nodes(graph, shapes))
+    return _OwnRules(shapes.list_constraints(), find_broken_shapes(graph, shapes))
+
+
+def _describe_broken_shapes(broken: BrokenShapes) -> str:
+    n_broken, n_worst = (format_count(n, "thing") for n in (len(broken.nodes), broken.n_worst))
+    return (
+        f"{n_broken} left out for breaking your shapes; {n_worst} break `{broken.worst_shape}` "
+        "(`epoche kg inspect` lists all)."
+    )
 
 
 class _Assessment(NamedTuple):
@@ -205,7 +217,7 @@ def _assess(
     own: _OwnRules,
     show_stage: StageCallback,
 ) -> _Assessment:
-    names = Names(graph, naming.make_labels(graph), own.broken_nodes)
+    names = Names(graph, naming.make_labels(graph), own.broken.nodes)
     profiler = GraphProfiler(graph, names, naming.predicates, closure.index)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()

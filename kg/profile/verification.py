@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -56,10 +57,27 @@ def select_kept_rules(graph: Graph, closure: Closure, rules: Mapping[str, DraftR
     return KeptRules(kept, tuple(constraints))
 
 
-def find_broken_nodes(graph: Graph, shapes: Shapes) -> frozenset[str]:
-    """Finds the nodes that break the user's own shapes: no card mentions them."""
-    violations = Oracle(graph, shapes).find_violations(certain_only=True)
-    return frozenset(v.focus_node for v in violations if not is_literal(v.focus_node))
+class BrokenShapes(NamedTuple):
+    """What of the graph breaks the user's own shapes."""
+
+    nodes: frozenset[str] = frozenset()
+    """The nodes that do; no card mentions them."""
+    worst_shape: str = ""
+    """The shape that most of them break."""
+    n_worst: int = 0
+    """How many do."""
+
+
+def find_broken_shapes(graph: Graph, shapes: Shapes) -> BrokenShapes:
+    """Finds what of the graph breaks the user's own shapes."""
+    broken = {
+        (violation.shape, violation.focus_node)
+        for violation in Oracle(graph, shapes).find_violations(certain_only=True)
+        if not is_literal(violation.focus_node)
+    }
+    counts = Counter(shape for shape, _ in broken)
+    worst, n_worst = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+    return BrokenShapes(frozenset(node for _, node in broken), worst, n_worst)
 
 
 def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[str, GivenRule]:
