@@ -109,7 +109,22 @@ class Recipes(EntitySampler):
         for q in (p, *self._synonyms):
             own_values.update(self.full_lookup.graph_index.find_objects(s, q))
         get_text = self.lookup.terms.get_text
-        return any(are_nearly_equal(get_text(own), get_text(value)) for own in own_values)
+        return any(
+            are_nearly_equal(get_text(own), get_text(value)) or self._share_name(own, value)
+            for own in own_values
+        )
+
+    def _share_name(self, own: int, value: int) -> bool:
+        """Returns whether the name of one of two things is a part of the other's.
+
+        "State Bank Trust" and "State Bank Trust Company" may be one thing, and what is measured in
+        "percent RH" is measured in percent.
+        """
+        is_literal, get_words = self.lookup.terms.is_literal, self.lookup.get_label_words
+        if is_literal(own) or is_literal(value):
+            return False
+        words, other_words = get_words(own), get_words(value)
+        return words <= other_words or other_words <= words
 
     def propose_functional(self) -> Proposal | None:
         """Proposes a C card about an entity that can have one anchor only and has another one."""

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
+from kg.claims import MINED_RULE_PREFIX
 from kg.shapes import Constraint
 from kg.terms import RDF, XSD, is_literal
 from kg.words.label_grammar import parse_label
@@ -81,8 +82,7 @@ def _describe_targets(phrasebook: Phrasebook, constraint: Constraint) -> Subject
     if not constraint.target:
         return IT
     parts = [
-        _describe_target(phrasebook, kind, term, constraint.path)
-        for kind, term in constraint.target
+        _describe_target(phrasebook, kind, term, constraint) for kind, term in constraint.target
     ]
     if len(parts) == 1:
         return parts[0]
@@ -91,7 +91,9 @@ def _describe_targets(phrasebook: Phrasebook, constraint: Constraint) -> Subject
     return SubjectWording(f"each of the following ({every})", "each of these", "")
 
 
-def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) -> SubjectWording:
+def _describe_target(
+    phrasebook: Phrasebook, kind: str, term: str, constraint: Constraint
+) -> SubjectWording:
     if kind == "class":
         noun = phrasebook.get_class_noun(term)
         return SubjectWording(f"every {noun}", add_article(noun), f"no {noun}")
@@ -99,8 +101,10 @@ def _describe_target(phrasebook: Phrasebook, kind: str, term: str, path: str) ->
         name = phrasebook.render_term(term)
         return SubjectWording(name, name, "")
     if kind == "subjects-of":
-        if path == term:
+        if constraint.path == term:
             nouns = " or ".join(find_subject_nouns(phrasebook, term))
+            if nouns and constraint.shape.startswith(MINED_RULE_PREFIX):
+                nouns += " (or anything else)"  # cards do not always say what class a thing is of
             return SubjectWording(f"every {nouns}", "", f"no {nouns}") if nouns else EVERYTHING
         noun = _find_noun(phrasebook, term)
         condition = (

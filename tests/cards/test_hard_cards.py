@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -305,6 +306,33 @@ def test_no_recipe_calls_a_nearly_true_value_false(machines: KnowledgeBase, name
     for card in false:
         values = own[card.claim.subj]
         assert not any(are_nearly_equal(value, card.claim.obj) for value in values), card
+
+
+def test_no_thing_is_denied_that_may_be_the_true_one(tmp_path: Path) -> None:
+    """A name that is a part of another may name the same thing, or a wider one."""
+    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
+    banks = ("Union Bank", "Union Bank Trust", "Union Bank Trust Company", "Miners Credit")
+    graph.write_text(
+        "@prefix e: <http://e/> . @prefix r: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        + "\n".join(f'e:bank{n} r:label "{name}" .' for n, name in enumerate(banks))
+        + "\n".join(
+            f'e:c{n} a e:Charter ; r:label "{first}{second} charter" ; e:year {1900 + n % 7} ;'
+            f" e:held e:bank{n % 4} ."
+            for n, (first, second) in enumerate(itertools.product("abcdefgh", "lmnopqrs"))
+        )
+    )
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix e: <http://e/> .\n"
+        "e:S a sh:PropertyShape ; sh:targetSubjectsOf e:held ; sh:path e:held ; sh:maxCount 1 ."
+    )
+    kb = KnowledgeBase.open(graph=[graph], shapes=[shapes])
+    own = {
+        claim.subj: claim.obj for claim in kb.graph.iter_claims() if claim.pred == "http://e/held"
+    }
+    cards = make_cards(kb, CardPlan(per_label=12, predicates=("http://e/held",))).cards
+    denied = [card.claim for card in cards if card.label == "C"]
+    assert len(denied) >= 5
+    assert all("http://e/bank3" in (claim.obj, own[claim.subj]) for claim in denied)
 
 
 def test_random_claims_are_not_called_false_where_all_values_are_close(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg.claims import MINED_RULE_PREFIX
 from kg.knowledge import KnowledgeBase
 from kg.words.label_grammar import make_default_wording
 from kg.words.name_forms import find_distinct_ending
@@ -56,6 +57,20 @@ def test_rules_speak_of_the_class(
     verbaliser = open_graph(tmp_path, lines).verbaliser
     assert find_subject_nouns(verbaliser, "http://e/size") == nouns
     assert [r.text for r in verbaliser.get_rules("http://e/size")] == [rule]
+
+
+def test_drafted_rules_do_not_need_the_class(tmp_path: Path) -> None:
+    """A card does not always say which class its subject is of."""
+    graph = [f"e:x{n} a e:Song ; e:size {n} ." for n in range(20)]
+    given = open_graph(tmp_path, graph).verbaliser.get_rules("http://e/size")
+    drafted_shape = tmp_path / "s.ttl"
+    drafted_shape.write_text(SHAPES.replace("e:S a", f"<{MINED_RULE_PREFIX}one-value#size> a"))
+    kb = KnowledgeBase.open(graph=[tmp_path / "g.ttl"], shapes=[drafted_shape])
+    drafted = kb.verbaliser.get_rules("http://e/size")
+    assert [rule.text for rule in given] == ["Every song has at most one size."]
+    assert [rule.text for rule in drafted] == [
+        "Every song (or anything else) has at most one size."
+    ]
 
 
 def test_numbers_are_no_objects_of_verbs() -> None:
