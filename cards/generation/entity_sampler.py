@@ -233,7 +233,6 @@ class EntitySampler:
         )
         levels = get_levels(other) if self.strict else None
         words = self._get_frequent_words(other) if self.matches_words else None
-        n_shared = 0 if anchor is None else count_shared_words(self.lookup, other, anchor)
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.
@@ -242,7 +241,7 @@ class EntitySampler:
             if words is not None and self._get_frequent_words(x) != words:
                 self.rejections[Obstacle.NAMES] += 1
                 return False
-            return anchor is None or count_shared_words(self.lookup, x, anchor) == n_shared
+            return anchor is None or self.shares_as_many_words(other, x, anchor)
 
         return is_similar
 
