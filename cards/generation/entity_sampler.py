@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from random import Random
 
@@ -133,23 +133,26 @@ class EntitySampler:
         """Samples one of ``terms`` for a U card, see ``sample_unknown``."""
         if not terms:
             return None
+        return self.sample_similar(self._iter_unknowns(terms, anchor), reference, anchor)
 
-        def sample() -> int | None:
-            number = int(self.rng.random() * len(terms))
-            while terms and terms[number] in self.used:
+    def _iter_unknowns(self, terms: list[int], anchor: int | None) -> Iterator[int]:
+        """Yields those of ``MAX_CANDIDATES`` sampled terms that suit a U card."""
+        used, next_random = self.used, self.rng.random
+        # Well-known things have asserted values; labels must not tell them.
+        unsuitable = self._asserted_unknowns if self.wants_derived else ()
+        for _ in range(MAX_CANDIDATES):
+            number = int(next_random() * len(terms))
+            while terms and terms[number] in used:
                 # Removed here, so that the last terms are found as fast as the first.
                 terms[number] = terms[-1]
                 terms.pop()
-                number = int(self.rng.random() * len(terms))
+                number = int(next_random() * len(terms))
             if not terms:
-                return None
+                continue
             x = terms[number]
             is_wrong = anchor is not None and self.unknowns.is_true(x, anchor) != self.wants_true
-            if self.wants_derived and x in self._asserted_unknowns:
-                return None  # Well-known things have asserted values; labels must not tell them.
-            return None if is_wrong else x
-
-        return self.sample_similar(sample, reference, anchor)
+            if not is_wrong and x not in unsuitable:
+                yield x
 
     @cached_property
     def _asserted_unknowns(self) -> frozenset[int]:
@@ -180,7 +183,7 @@ class EntitySampler:
 
     def sample_other_anchor_holder(self, reference: int, anchor: int) -> int | None:
         """Samples an entity that has another anchor and is similar to ``reference``."""
-        return self.sample_similar(self._sample_holder, reference, anchor)
+        return self.sample_similar(self._iter_holders(), reference, anchor)
 
     def sample_entailed(self, reference: int | None) -> tuple[int, int] | None:
         """Samples a true pair ``(x, a)`` whose ``x`` is similar to ``reference``."""
@@ -225,18 +228,20 @@ class EntitySampler:
             other: the entity that others are compared with.
             anchor: if given, both must also share the same number of words with this term.
         """
-        levels = self._get_degree_levels(other) if self.strict else None
+        get_levels = (
+            self._get_degree_levels if self.compares_rest else self.full_lookup.get_degree_levels
+        )
+        levels = get_levels(other) if self.strict else None
         words = self._get_frequent_words(other) if self.matches_words else None
-        n_shared = 0 if anchor is None else count_shared_words(self.lookup, other, anchor)
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.
-            if levels is not None and self._get_degree_levels(x) != levels:
+            if levels is not None and get_levels(x) != levels:
                 return False
             if words is not None and self._get_frequent_words(x) != words:
                 self.rejections[Obstacle.NAMES] += 1
                 return False
-            return anchor is None or count_shared_words(self.lookup, x, anchor) == n_shared
+            return anchor is None or self.shares_as_many_words(other, x, anchor)
 
         return is_similar
 
@@ -248,13 +253,11 @@ class EntitySampler:
         return words
 
     def _get_degree_levels(self, x: int) -> tuple[int, ...]:
-        levels = self.full_lookup.get_degree_levels(x)
-        if not self.compares_rest:
-            return levels
+        """Returns the levels with all facts, and those without the facts of the predicate."""
         rest_levels = self._rest_level_cache.get(x)
         if rest_levels is None:
             rest_levels = self._rest_level_cache[x] = self._count_rest_levels(x)
-        return (*levels, *rest_levels)
+        return (*self.full_lookup.get_degree_levels(x), *rest_levels)
 
     def _count_rest_levels(self, x: int) -> tuple[int, int]:
         n_incoming = self.lookup.count_incoming_facts(x)
@@ -281,17 +284,19 @@ class EntitySampler:
             return False
         return self.lookup.is_nameable(x) and self.lookup.is_nameable(a)
 
-    def _sample_holder(self) -> int | None:
-        x = self.pool.sample_holder(self.rng)
-        if x is None or "C" not in self.wants_derived:
-            return x
-        # Its value is what the claim contradicts.
-        return None if self.pool.is_asserted(x, self.pool.get_anchors(x)[0]) else x
+    def _iter_holders(self) -> Iterator[int]:
+        """Yields those of ``MAX_CANDIDATES`` sampled holders that suit a C card."""
+        # The value is what the claim contradicts.
+        wants_derived, is_asserted = "C" in self.wants_derived, self.pool.is_asserted
+        for x, _ in self.pool.sample_pairs(self.rng, "", MAX_CANDIDATES):
+            if not (wants_derived and is_asserted(x, self.pool.get_anchors(x)[0])):
+                yield x
 
-    def sample_member(self) -> int | None:
-        """Samples a member of the pool's classes."""
+    def iter_members(self) -> Iterator[int]:
+        """Yields ``MAX_CANDIDATES`` sampled members of the pool's classes."""
         members = self.pool.members
-        return members[int(self.rng.random() * len(members))] if members else None
+        for _ in range(MAX_CANDIDATES if members else 0):
+            yield members[int(self.rng.random() * len(members))]
 
     def shares_as_many_words(self, reference: int, x: int, anchor: int) -> bool:
         """Returns whether ``x`` shares as many words with the anchor as ``reference`` does."""
@@ -299,32 +304,38 @@ class EntitySampler:
         return n_shared == count_shared_words(self.lookup, reference, anchor)
 
     def sample_similar(
-        self, sample: Callable[[], int | None], reference: int | None, anchor: int | None
+        self, samples: Iterable[int], reference: int | None, anchor: int | None
     ) -> int | None:
-        """Samples an unused entity that is similar to ``reference`` and without ``anchor``."""
-        candidates = self._iter_candidates(sample, {reference, anchor}, anchor)
-        if reference is not None:
-            candidates = filter(self.make_similarity_test(reference, anchor), candidates)
-        similar = list(itertools.islice(candidates, MAX_RANKED))
+        """Chooses an unused entity that is similar to ``reference`` and without ``anchor``.
+
+        Args:
+            samples: random entities; read until enough are suitable.
+            reference: an entity that it must be similar to, if any.
+            anchor: the anchor asked about, if known.
+        """
+        excluded, used, is_entailed = {reference, anchor}, self.used, self.pool.is_entailed
+        is_similar: Callable[[int], bool] | None = None
+        similar: list[int] = []
+        for x in samples:
+            if x in excluded or x in used:
+                continue
+            excluded.add(x)
+            if anchor is not None and is_entailed(x, anchor):
+                continue
+            if reference is not None:
+                is_similar = is_similar or self.make_similarity_test(reference, anchor)
+                if not is_similar(x):
+                    continue
+            similar.append(x)
+            if len(similar) == MAX_RANKED:
+                break
         if reference is not None:
             similar = sort_by_similarity(self.lookup, self.pool.p, similar, reference)
         varies_subject = self.pool.varying == "subj"
-        nameable = (x for x in similar if self.lookup.is_nameable(x))
+        nameable = filter(self.lookup.is_nameable, similar)
         return next(
             (x for x in nameable if not varies_subject or self.pool.matches_hint(x, x)), None
         )
-
-    def _iter_candidates(
-        self, sample: Callable[[], int | None], excluded: set[int | None], anchor: int | None
-    ) -> Iterator[int]:
-        """Yields different unused entities without the anchor, from ``MAX_CANDIDATES`` samples."""
-        for _ in range(MAX_CANDIDATES):
-            x = sample()
-            if x is None or x in excluded or x in self.used:
-                continue
-            excluded.add(x)
-            if anchor is None or not self.pool.is_entailed(x, anchor):
-                yield x
 
     def find_true_match(
         self, x: int, anchor: int, allowed: Collection[int] | None = None
@@ -359,7 +370,9 @@ class EntitySampler:
 
     def _choose_true_match(self, x: int, anchor: int, candidates: Sequence[int]) -> int | None:
         """Chooses the unused candidate that is most similar to ``x``, if any is."""
-        unused = (e for e in candidates if e != x and e not in self.used)
+        unused = [e for e in candidates if e != x and e not in self.used]
+        if not unused:
+            return None
         similar = filter(self.make_similarity_test(x, anchor), unused)
         holders = itertools.islice(similar, MAX_CANDIDATES)
         by_similarity = sort_by_similarity(self.lookup, self.pool.p, holders, x)

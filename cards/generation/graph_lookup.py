@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
@@ -24,7 +25,6 @@ MAX_SAMPLED_SUBJECTS = 300
 """Maximum number of subjects, evenly spaced, by which a predicate's objects are sampled."""
 MAX_INCOMING_FACTS = 20
 """Maximum number of incoming facts listed per term and predicate; a hub has thousands."""
-
 
 Style: TypeAlias = tuple[bool, bool, bool]
 """Style of a sentence about a term: whether it starts with the term, whether its object is a
@@ -327,7 +327,15 @@ class GraphLookup:
 
     def count_outgoing_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as subject."""
-        return _count_values(self._fact_rows, term)
+        return self._outgoing_counts[term]
+
+    @cached_property
+    def _outgoing_counts(self) -> Counter[int]:
+        """Term → number of facts with it as subject; counted at C speed, since most are needed."""
+        counts = Counter(itertools.chain.from_iterable(self._fact_rows))
+        for row in self._fact_rows:
+            counts.update({s: len(c) - 1 for s, c in row.items() if not isinstance(c, int)})
+        return counts
 
     @cached_property
     def _fact_rows(self) -> list[Mapping[int, Cell]]:
@@ -335,7 +343,9 @@ class GraphLookup:
 
     def count_incoming_facts(self, term: int) -> int:
         """Counts the facts of ``fact_predicates`` with ``term`` as object."""
-        return _count_values(self._find_linking_rows(self.get_types(term)), term)
+        rows = self._find_linking_rows(self.get_types(term))
+        cells = [cell for row in rows if (cell := row.get(term)) is not None]
+        return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
 
     def _find_linking_rows(self, types: tuple[int, ...]) -> list[Mapping[int, Cell]]:
         """Finds the ``fact_predicates`` that can have an object of the classes ``types``.
@@ -399,11 +409,6 @@ class GraphLookup:
                 )
             self._namesakes_cache[term] = namesakes
         return namesakes
-
-
-def _count_values(rows: list[Mapping[int, Cell]], term: int) -> int:
-    cells = [cell for row in rows if (cell := row.get(term)) is not None]
-    return sum(1 if isinstance(cell, int) else len(cell) for cell in cells)
 
 
 def to_degree_levels(n_incoming: int, n_outgoing: int) -> tuple[int, int]:

@@ -245,8 +245,12 @@ class Recipes(EntitySampler):
         return leads_on
 
     def _has_usual_class(self, term: int) -> bool:
-        classes = self.pool.classes
-        return not classes or any(c in classes for c in self.lookup.get_types(term))
+        classes = self._usual_classes
+        return not classes or not classes.isdisjoint(self.lookup.get_types(term))
+
+    @cached_property
+    def _usual_classes(self) -> frozenset[int]:
+        return frozenset(self.pool.classes)
 
     @cached_property
     def _chain_starts(self) -> dict[tuple[int, bool], list[int]]:
@@ -326,9 +330,8 @@ class Recipes(EntitySampler):
         turn = next(self._turns)
         by_link = turn % 2 == 0 and bool(links)
         linked = list(links)
-        x = self.sample_similar(
-            (lambda: self.rng.choice(linked)) if by_link else self.sample_member, u, anchor
-        )
+        samples = (self.rng.choice(linked) for _ in range(MAX_CANDIDATES))
+        x = self.sample_similar(samples if by_link else self.iter_members(), u, anchor)
         if x is None or x == e:
             return None
         claim = self.lookup.make_claim(*self.pool.make_triple(x, anchor))

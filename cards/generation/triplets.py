@@ -257,8 +257,6 @@ class TripletSource:
 
     def _try_proposal(self, name: str, proposal: Proposal) -> Triplet | None:
         anchor, roles = proposal.anchor, proposal.roles
-        if proposal.with_types or self.with_types:
-            roles = self._add_type_facts(roles, anchor)
         # The U entity was chosen for having no value, but other facts of the graph may still
         # contradict the claim. Check that before the more expensive choice of facts.
         graph_verdicts: dict[str, Verdict] = {}
@@ -269,6 +267,8 @@ class TripletSource:
                 if graph_verdicts["U"].label != "U":
                     return None
         self._obstacle = Obstacle.FACTS
+        if proposal.with_types or self.with_types:
+            roles = self._add_type_facts(roles, anchor)
         is_relaxed = self.recipes.allows_any_anchor
         facts = build_context(
             self.lookup, self.pool, anchor, roles, self.num_facts, self.rng, is_relaxed
