@@ -107,6 +107,8 @@ def read_restructured_text(data: bytes, where: str) -> DocumentContent:
             where=where,
             hint="Check it with `rst2html`, or convert it to Markdown.",
         ) from error
+    finally:
+        _TolerantState.nested_sm_cache.clear()  # it would keep the whole tree in memory
     notes: tuple[str, ...] = ()
     if collector.refused:
         notes = (f"parts with damaged markup, read as they are written: {collector.refused:,}",)
