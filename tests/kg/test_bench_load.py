@@ -1,4 +1,4 @@
-"""Tests of the generated graph and of the benchmark of loading a graph."""
+"""Tests of the generated graph and of the benchmarks of loading and building a graph."""
 
 from __future__ import annotations
 
@@ -69,3 +69,13 @@ def test_benchmark_honours_its_flags(generated_graph):
     assert rows["load"]["cpu_ratio"] < 1
     table = run_benchmark("bench_load.py", "--triples", "3000", "--runs", "1")
     assert "× rdflib" in table
+
+
+def test_benchmark_of_builds_measures_a_tenth_and_all(tmp_path):
+    for number in range(20):
+        (tmp_path / f"{number:02}.md").write_text(f"# Lock {number}\n\nThe lock manager waits.\n")
+    table = json.loads(run_benchmark("bench_build.py", str(tmp_path), "--json"))
+    words = {name: rows["build"]["words"] for name, rows in table.items()}
+    assert words["all"] == 10 * words["a tenth"] == 120
+    figures = ("cpu_s", "peak_mib", "disk_mib", "text_mib")
+    assert all(row[key] > 0 for rows in table.values() for row in rows.values() for key in figures)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kg.embedding.embedder import Embedder, normalise_rows
 from kg.text.canonical.candidates import join_groups
@@ -21,6 +21,10 @@ from kg.text.canonical.table import CanonicalTable
 from kg.text.canonical.verdicts import check_synonym_sets
 from kg.text.canonical.verifier import SynonymVerifier
 from kg.words.normaliser import normalise_phrase
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _BATCH_SIZE = 4096
 """Number of keywords embedded in one call."""
@@ -67,22 +71,33 @@ def canonicalise_keywords(
     Raises:
         VerdictError: a verdict of the verifier is invalid.
     """
-    import numpy as np
-
     keywords = _group_spellings(frequencies)
     labels = [keyword.label for keyword in keywords]
-    vector_batches = [
-        normalise_rows(embedder.encode(labels[start : start + _BATCH_SIZE]))
-        for start in range(0, len(labels), _BATCH_SIZE)
-    ]
-    groups: list[list[int]] = []
-    if vector_batches:
-        groups = cluster_rows(
-            np.concatenate(vector_batches), threshold, max_group_size, on_progress=on_progress
-        )
+    # Only `cluster_rows` holds the vectors, so that their memory is free after it.
+    groups = cluster_rows(
+        _embed_labels(labels, embedder),
+        threshold,
+        max_group_size,
+        overwrite=True,
+        on_progress=on_progress,
+    )
     if index_candidates:
         groups = join_groups(labels, groups, max_group_size)
     return _build_table(keywords, groups, verifier, definitions)
+
+
+def _embed_labels(labels: Sequence[str], embedder: Embedder) -> npt.NDArray[np.float32]:
+    """Returns an embedding of each label: shape (labels, dimensions), rows of length 1."""
+    import numpy as np
+
+    vectors = np.empty((0, 1), np.float32)
+    for start in range(0, len(labels), _BATCH_SIZE):
+        batch = normalise_rows(embedder.encode(labels[start : start + _BATCH_SIZE]))
+        if not start:
+            # Joining all batches at the end would need twice the memory.
+            vectors = np.empty((len(labels), batch.shape[1]), np.float32)
+        vectors[start : start + _BATCH_SIZE] = batch
+    return vectors
 
 
 def _group_spellings(frequencies: Mapping[str, int]) -> list[_Keyword]:

@@ -24,6 +24,9 @@ DEFAULT_THRESHOLD = 0.78
 MAX_GROUP_SIZE = 30
 """Maximum number of keywords in a group, which a model may have to read in one prompt."""
 
+_MOVED_COLUMNS = 32
+"""Number of columns of all rows that are moved at once."""
+
 
 class _MergeTree:
     """The merges so far: a binary tree for each cluster, whose leaves are distinct vectors."""
@@ -80,6 +83,7 @@ def cluster_rows(
     max_group_size: int | None = MAX_GROUP_SIZE,
     *,
     max_pairs: int = MAX_PAIRS,
+    overwrite: bool = False,
     on_progress: ProgressCallback = lambda _done, _total: None,
 ) -> list[list[int]]:
     """Groups rows that are all similar to each other, by complete linkage.
@@ -91,6 +95,7 @@ def cluster_rows(
             own tree, where they are least similar. None: no limit.
         max_pairs: maximum number of pairs held in memory; if there are more, the closest are merged
             first.
+        overwrite: whether the array of vectors may be overwritten, which saves a copy.
         on_progress: called with the number of rows compared so far, and of all rows.
 
     Returns:
@@ -104,14 +109,18 @@ def cluster_rows(
         raise ValueError(f"the threshold must be above 0 and below 1, not {threshold}")
     if max_group_size is not None and max_group_size < 1:
         raise ValueError(f"max_group_size must be at least 1, not {max_group_size}")
+    if not overwrite:
+        vectors = np.array(vectors, copy=True)
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if not np.isfinite(vectors).all():
         raise ValueError("a vector contains a number that is not finite")
-    order, starts, distinct = _group_equal_rows(vectors)
-    groups = [[int(row)] for row in np.flatnonzero(~vectors.any(axis=1))]
-    if len(order):
-        rows_of_vector = np.split(order, starts[1:])
-        weights = np.diff(np.append(starts, len(order)))
+    order = _sort_rows(vectors)
+    zero_count = int(np.count_nonzero(~vectors.any(axis=1)))  # rows of zeros come first
+    groups = [[int(row)] for row in order[:zero_count]]
+    if zero_count < len(vectors):
+        distinct, starts = _drop_equal_rows(vectors[zero_count:])
+        rows_of_vector = np.split(order[zero_count:], starts[1:])
+        weights = np.diff(np.append(starts, len(vectors) - zero_count))
         tree = _build_merge_tree(distinct, weights, 1 - threshold, max_pairs, on_progress)
         max_rows = len(vectors) if max_group_size is None else max_group_size
         for root in tree.roots:
@@ -125,22 +134,28 @@ def cluster_rows(
     return sorted(groups)
 
 
-def _group_equal_rows(vectors: FloatArray) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Groups equal rows, without rows of zeros.
-
-    Returns:
-        The row numbers sorted by the rows' bytes, the positions in them where a new vector starts,
-        and the distinct vectors.
-    """
-    rows = np.flatnonzero(vectors.any(axis=1))
-    content = vectors[rows]
-    content += np.float32(0)  # turns −0 into 0: equal numbers with different bytes
-    keys = content.view(np.dtype((np.void, content.itemsize * content.shape[1]))).ravel()
+def _sort_rows(vectors: FloatArray) -> IndexArray:
+    """Sorts the rows by their bytes, in place, and returns where each of them was."""
+    vectors += np.float32(0)  # turns −0 into 0: equal numbers with different bytes
+    keys = vectors.view(np.dtype((np.void, vectors.itemsize * vectors.shape[1]))).ravel()
     order = np.argsort(keys, kind="stable")
-    content = content[order]
-    # Marks the first row of each distinct vector; the slice is for the case of no rows.
-    is_first = np.append(True, (content[1:] != content[:-1]).any(axis=1))[: len(rows)]
-    return rows[order], np.flatnonzero(is_first), content if is_first.all() else content[is_first]
+    _move_rows(vectors, order)
+    return order
+
+
+def _drop_equal_rows(vectors: FloatArray) -> tuple[FloatArray, IndexArray]:
+    """Returns the distinct ones of sorted rows, in the same array, and where each was first."""
+    is_first = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))
+    starts = np.flatnonzero(is_first)
+    _move_rows(vectors, starts)
+    return vectors[: len(starts)], starts
+
+
+def _move_rows(vectors: FloatArray, positions: IndexArray) -> None:
+    """Moves the rows at the positions to the start, some columns at a time to save memory."""
+    for start in range(0, vectors.shape[1], _MOVED_COLUMNS):
+        columns = vectors[:, start : start + _MOVED_COLUMNS]
+        columns[: len(positions)] = columns[positions]
 
 
 def _build_merge_tree(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kg.text.concepts.concept_links import ConceptLinks
 from kg.words.normaliser import extract_content_words, split_words, stem_word
 
 if TYPE_CHECKING:
@@ -33,30 +34,61 @@ class ConceptGraph:
     * edge attributes: ``weight`` (number of shared chunks) and ``npmi`` (-1 … 1).
 
     Args:
-        graph: an undirected ``networkx.Graph`` with these attributes; it is not copied.
+        graph: an undirected ``networkx.Graph`` with these attributes, which is not copied; or what
+            it is built from when it is first asked for, since it takes much more memory.
     """
 
-    def __init__(self, graph: nx.Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: nx.Graph | ConceptLinks) -> None:
+        self._links = graph if isinstance(graph, ConceptLinks) else None
+        if not isinstance(graph, ConceptLinks):
+            self.graph = graph
+        self.attributes: Mapping[str, dict[str, Any]] = graph.nodes
+        """Node → its attributes, sorted."""
+
+    @cached_property
+    def graph(self) -> nx.Graph:
+        """The graph in networkx."""
+        assert self._links is not None
+        return self._links.build_graph()
 
     def __len__(self) -> int:
-        return len(self.graph)
+        return len(self.attributes)
 
     def __contains__(self, node: object) -> bool:
-        return node in self.graph
+        return node in self.attributes
 
     @property
     def nodes(self) -> list[str]:
         """All nodes, sorted."""
-        return list(self.graph)
+        return list(self.attributes)
+
+    @property
+    def link_count(self) -> int:
+        """The number of links."""
+        if self._links is not None:
+            return len(self._links.pairs.weight)
+        return int(self.graph.number_of_edges())
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """The attributes of the whole graph: ``chunks``, their number, if it is known."""
+        if self._links is not None:
+            return {"chunks": self._links.chunk_count}
+        return dict(self.graph.graph)
+
+    def iter_links(self) -> Iterator[tuple[str, str, int]]:
+        """Yields the two nodes and the weight of each link."""
+        if self._links is not None:
+            return self._links.iter_links()
+        return iter(self.graph.edges.data("weight"))
 
     def get_label(self, node: str) -> str:
         """Returns the commonest spelling of a node."""
-        return str(self.graph.nodes[node]["label"])
+        return str(self.attributes[node]["label"])
 
     def get_chunk_ids(self, node: str) -> list[str]:
         """Returns the ids of the chunks that mention a node, in the order of the text."""
-        return list(self.graph.nodes[node]["chunk_ids"])
+        return list(self.attributes[node]["chunk_ids"])
 
     def get_chunk_nodes(self, chunk_id: str) -> list[str]:
         """Returns the concepts of a chunk, sorted; none for an unknown chunk."""
@@ -65,17 +97,17 @@ class ConceptGraph:
     @cached_property
     def _nodes_by_chunk(self) -> dict[str, list[str]]:
         nodes: dict[str, list[str]] = {}
-        for node, chunk_ids in self.graph.nodes(data="chunk_ids"):
-            for chunk_id in chunk_ids:
+        for node, data in self.attributes.items():
+            for chunk_id in data["chunk_ids"]:
                 nodes.setdefault(chunk_id, []).append(node)
         return nodes
 
     @cached_property
     def _nodes_by_form(self) -> dict[str, str]:
         """Normal form → node, for every spelling. A node's own form takes precedence."""
-        node_of_form = {node: node for node in self.graph}
-        for node, forms in self.graph.nodes(data="forms"):
-            for form in forms:
+        node_of_form = {node: node for node in self.attributes}
+        for node, data in self.attributes.items():
+            for form in data["forms"]:
                 node_of_form.setdefault(form, node)
         return node_of_form
 
@@ -132,7 +164,7 @@ class ConceptGraph:
         ]
         phrases = [" ".join(tokens[start : start + size]) for start, size in spans]
         for (start, size), node in zip(spans, lookup.resolve_keywords(phrases), strict=True):
-            if node is not None and node in self.graph and not any(used[start : start + size]):
+            if node is not None and node in self and not any(used[start : start + size]):
                 matches[start] = node
                 used[start : start + size] = [True] * size
 

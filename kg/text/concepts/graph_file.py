@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -57,19 +58,27 @@ def encode_graph(concepts: ConceptGraph) -> bytes:
 
     NPMI is left out: it follows from the weights and counts, and would double the size.
     """
-    graph = concepts.graph
-    return to_json_bytes(
-        {
-            "directed": False,
-            "multigraph": False,
-            "graph": dict(graph.graph),
-            "nodes": [{"id": node, **data} for node, data in graph.nodes(data=True)],
-            "edges": [
-                {"source": first, "target": second, "weight": weight}
-                for first, second, weight in graph.edges.data("weight")
-            ],
-        }
+    return b"".join(iter_encoded(concepts))
+
+
+def iter_encoded(concepts: ConceptGraph) -> Iterator[bytes]:
+    """Yields what ``encode_graph`` returns in small pieces, which need not be held together."""
+    head = to_json_bytes({"directed": False, "multigraph": False, "graph": concepts.totals})
+    yield head.removesuffix(b"}") + b',"nodes":['
+    yield from _join_rows({"id": node, **data} for node, data in concepts.attributes.items())
+    yield b'],"edges":['
+    yield from _join_rows(
+        {"source": first, "target": second, "weight": weight}
+        for first, second, weight in concepts.iter_links()
     )
+    yield b"]}"
+
+
+def _join_rows(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    separator = b""
+    for row in rows:
+        yield separator + to_json_bytes(row)
+        separator = b","
 
 
 def decode_graph(data: bytes, where: str) -> ConceptGraph:

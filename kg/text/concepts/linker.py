@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING
 
-from kg.text.concepts.association import compute_npmi
 from kg.text.concepts.concept_graph import ConceptGraph
+from kg.text.concepts.concept_links import ConceptLinks, count_shared_chunks
 from kg.text.keywords.protocol import ChunkKeywords
 from kg.triples.loader import pause_garbage_collection
 from kg.words.normaliser import normalise_phrase
@@ -60,11 +59,8 @@ def _build_concept_graph(
     min_cooccurrence: int,
     drop_isolates: bool,
 ) -> ConceptGraph:
-    import networkx as nx
-
     spellings: dict[str, Counter[str]] = {}
     chunk_numbers: dict[str, list[int]] = {}
-    pairs: Counter[tuple[str, str]] = Counter()
     for number, row in enumerate(chunk_keywords):
         nodes_of_chunk: set[str] = set()
         for keyword in row.keywords[:MAX_LINKED_KEYWORDS]:
@@ -72,28 +68,23 @@ def _build_concept_graph(
             if node:
                 spellings.setdefault(node, Counter())[keyword] += 1
                 nodes_of_chunk.add(node)
-        for node in sorted(nodes_of_chunk):
+        for node in nodes_of_chunk:
             chunk_numbers.setdefault(node, []).append(number)
-        pairs.update(combinations(sorted(nodes_of_chunk), 2))
-    linked_pairs = sorted(pair for pair, weight in pairs.items() if weight >= min_cooccurrence)
-    linked_nodes = {node for pair in linked_pairs for node in pair}
-    graph = nx.Graph(chunks=len(chunk_order))
-    for node in sorted(chunk_numbers):
-        if drop_isolates and node not in linked_nodes:
-            continue
-        graph.add_node(
-            node,
+    nodes = sorted(chunk_numbers)
+    pairs = count_shared_chunks([chunk_numbers[node] for node in nodes], len(chunk_order))
+    pairs = pairs.select_pairs(pairs.weight >= min_cooccurrence)
+    if drop_isolates:
+        linked, pairs = pairs.renumber_concepts()
+        nodes = [nodes[position] for position in linked]
+    attributes = {
+        node: {
             **_choose_spellings(node, spellings[node]),
-            chunk_ids=[chunk_order[number] for number in chunk_numbers[node]],
-            count=len(chunk_numbers[node]),
-        )
-    for first, second in linked_pairs:
-        weight = pairs[first, second]
-        npmi = compute_npmi(
-            weight, len(chunk_numbers[first]), len(chunk_numbers[second]), len(chunk_order)
-        )
-        graph.add_edge(first, second, weight=weight, npmi=npmi)
-    return ConceptGraph(graph)
+            "chunk_ids": [chunk_order[number] for number in chunk_numbers[node]],
+            "count": len(chunk_numbers[node]),
+        }
+        for node in nodes
+    }
+    return ConceptGraph(ConceptLinks(attributes, pairs, len(chunk_order)))
 
 
 def resolve_concept(keyword: str, table: CanonicalTable | None) -> str:

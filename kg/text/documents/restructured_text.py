@@ -83,11 +83,9 @@ def read_restructured_text(data: bytes, where: str) -> DocumentContent:
             hint="Split it.",
         )
     settings = get_default_settings(Parser)
-    settings.file_insertion_enabled = False
-    settings.raw_enabled = False
+    settings.file_insertion_enabled = settings.raw_enabled = settings.warning_stream = False
     settings.line_length_limit = MAX_LINE_LENGTH
     settings.report_level = settings.halt_level = 5  # markup errors are not the reader's business
-    settings.warning_stream = False
     settings._disable_config = True
     document = new_document(where, settings)
     try:
@@ -107,6 +105,8 @@ def read_restructured_text(data: bytes, where: str) -> DocumentContent:
             where=where,
             hint="Check it with `rst2html`, or convert it to Markdown.",
         ) from error
+    finally:
+        _TolerantState.nested_sm_cache.clear()  # it would keep the whole tree in memory
     notes: tuple[str, ...] = ()
     if collector.refused:
         notes = (f"parts with damaged markup, read as they are written: {collector.refused:,}",)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ from kg.base.errors import WriteError
 from kg.base.files import sha256_file, to_json_bytes, write_jsonl_atomic
 from kg.base.provenance import package_version
 from kg.embedding.lexical import NAME as LEXICAL
-from kg.text.concepts.graph_file import encode_graph
+from kg.text.concepts.graph_file import iter_encoded
 from kg.text.run import layout
 from kg.text.run.layout import FileChecksum, RunConfig, RunMetadata, SourceDocument
 from kg.text.run.replacement import check_replaceable, point_link, replace_folder
@@ -97,19 +97,19 @@ def _make_file_writers(content: RunContent) -> dict[str, Callable[[Path], object
         layout.CONFIG: _make_json_writer(content.config),
         layout.CHUNKS: lambda path: write_chunks(path, content.chunks),
         layout.KEYWORDS: lambda path: write_jsonl_atomic(path, content.keywords),
-        layout.GRAPH: _make_bytes_writer(_compress(encode_graph(content.concepts))),
+        layout.GRAPH: _make_gzip_writer(lambda: iter_encoded(content.concepts)),
     }
     if content.table is not None and content.embedder is not None:
         canonical = content.table.list_canonical_keywords()
-        writers[layout.TABLE] = _make_bytes_writer(_compress(to_json_bytes(content.table)))
+        writers[layout.TABLE] = _make_gzip_writer(lambda: [to_json_bytes(content.table)])
         writers[layout.CANONICAL] = _make_json_writer(canonical)
         if content.embedder.name != LEXICAL:
             writers[layout.EMBEDDINGS] = _make_bytes_writer(
                 _encode_keywords(canonical, content.embedder)
             )
     if content.sections is not None:
-        tree = to_json_bytes(content.sections.to_json())
-        writers[layout.SECTIONS] = _make_bytes_writer(_compress(tree))
+        sections = content.sections
+        writers[layout.SECTIONS] = _make_gzip_writer(lambda: [to_json_bytes(sections.to_json())])
     return writers
 
 
@@ -117,9 +117,18 @@ def _make_json_writer(value: object) -> Callable[[Path], object]:
     return _make_bytes_writer(to_json_bytes(value, indent=2) + b"\n")
 
 
-def _compress(data: bytes) -> bytes:
-    """Compresses with gzip, without the time, so that the same run has the same bytes."""
-    return gzip.compress(data, mtime=0)
+def _make_gzip_writer(encode: Callable[[], Iterable[bytes]]) -> Callable[[Path], object]:
+    """Returns a function that writes pieces through gzip, so that they are never held together."""
+
+    def write_file(path: Path) -> None:
+        # The module gzip would write the time, so that the same run would not have the same bytes.
+        compressor = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=31)  # 31: the format of gzip
+        with path.open("wb") as file:
+            for piece in encode():
+                file.write(compressor.compress(piece))
+            file.write(compressor.flush())
+
+    return write_file
 
 
 def _make_bytes_writer(data: bytes) -> Callable[[Path], object]:
@@ -145,13 +154,12 @@ def _encode_keywords(keywords: Sequence[str], embedder: Embedder) -> bytes:
 
 
 def _count_content(content: RunContent) -> dict[str, int]:
-    graph = content.concepts.graph
     return {
         "documents": len({str(chunk.metadata.get("document")) for chunk in content.chunks}),
         "chunks": len(content.chunks),
         "keywords": sum(len(row.keywords) for row in content.keywords),
-        "concepts": graph.number_of_nodes(),
-        "links": graph.number_of_edges(),
+        "concepts": len(content.concepts),
+        "links": content.concepts.link_count,
         "sections": len(content.sections.nodes) if content.sections is not None else 0,
         **content.counts,
     }

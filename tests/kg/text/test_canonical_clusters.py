@@ -89,8 +89,11 @@ def test_ties_are_ordered_by_content(data: st.DataObject, threshold: float, max_
     rows = data.draw(st.lists(st.tuples(*[st.integers(-1, 1)] * 4).filter(any), min_size=2))
     vectors = make_unit_vectors(rows)
     expected = cluster_by_rank(vectors, threshold)
+    given_vectors = vectors.copy()
     assert cluster_rows(vectors, threshold, None) == expected
     assert cluster_rows(vectors, threshold, None, max_pairs=max_pairs) == expected
+    assert np.array_equal(vectors, given_vectors)
+    assert cluster_rows(given_vectors, threshold, None, overwrite=True) == expected
     order = data.draw(st.permutations(range(len(rows))))
     shuffled = cluster_rows(vectors[order], threshold, None)
     assert sorted(sorted(order[row] for row in group) for group in shuffled) == expected

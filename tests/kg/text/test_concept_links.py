@@ -43,7 +43,7 @@ def test_counts_agree_with_a_recount(
     linked_pairs = {pair: n for pair, n in pair_counts.items() if n >= min_count}
     linked_nodes = {node for pair in linked_pairs for node in pair}
     assert set(graph) == (linked_nodes if without_isolates else set(node_counts))
-    assert {tuple(sorted(edge)) for edge in graph.edges} == set(linked_pairs)
+    assert list(graph.edges) == sorted(linked_pairs)
     for node, data in graph.nodes(data=True):
         chunk_ids = [f"d#{n}" for n, keywords in enumerate(keyword_sets) if node in keywords]
         assert data["chunk_ids"] == chunk_ids
@@ -69,6 +69,24 @@ def test_counts_agree_with_a_recount(
             assert data["npmi"] == pytest.approx(mutual_information / -math.log(pair_share))
         else:
             assert data["npmi"] == 1
+
+
+@settings(deadline=None)
+@given(chunk_keywords, st.integers(1, 3), st.booleans())
+def test_the_arrays_of_a_build_agree_with_the_graph(
+    given_rows: list[ChunkKeywords], min_count: int, without_isolates: bool
+) -> None:
+    built = link_concepts(given_rows, None, min_count, drop_isolates=without_isolates)
+    copy = ConceptGraph(
+        link_concepts(given_rows, None, min_count, drop_isolates=without_isolates).graph
+    )
+    assert built.nodes == copy.nodes
+    assert built.link_count == copy.link_count == len(list(built.iter_links()))
+    assert encode_graph(built) == encode_graph(copy)
+    assert all(
+        built.get_chunk_nodes(row.chunk_id) == copy.get_chunk_nodes(row.chunk_id)
+        for row in given_rows
+    )
 
 
 @settings(deadline=None)

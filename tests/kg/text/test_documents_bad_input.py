@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
 
+import docutils.nodes
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -305,3 +307,16 @@ def test_a_page_with_any_content_is_read_or_refused(tmp_path: Path, content: byt
     data = write_pdf([content, b"BT /F1 12 Tf (word) Tj ET"])
     document = try_to_read(tmp_path / "fuzzed.pdf", data)
     assert document is None or any("word" in block.text for block in document.blocks)
+
+
+def test_no_tree_of_docutils_stays_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "nested.rst"
+    path.write_text("Title\n=====\n\n.. note:: One\n\n   .. tip:: Two\n\n      - three\n", "utf-8")
+
+    def count_trees() -> int:
+        gc.collect()
+        return sum(isinstance(thing, docutils.nodes.document) for thing in gc.get_objects())
+
+    count_before = count_trees()
+    assert len(read_document(path).blocks) > 1
+    assert count_trees() <= count_before
