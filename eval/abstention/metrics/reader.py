@@ -9,7 +9,6 @@ results (a test checks this).
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -29,12 +28,15 @@ from eval.abstention.metrics.outcomes import (
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import (
     ResultRow,
+    SystemRepeat,
     Traits,
     build_row_decoder,
+    group_rows,
     is_probability,
     parse_codes,
     parse_confidences,
 )
+from eval.abstention.unreadable_predictions import UnreadablePredictions
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import decode_block, iter_decoded_lines, iter_line_blocks
 from kg.base.packed_strings import PackedStrings, StringNumbers
@@ -48,9 +50,6 @@ _MAX_KNOWN_CLUSTERS = 10_000
 """Number of clusters whose numbers are kept in a dictionary, which is faster and larger."""
 _get_pred, _get_label, _get_gold = map(attrgetter, ("pred", "label", "gold"))
 _get_traits = attrgetter("kind", "difficulty", "full_label", "mined_rules")
-
-SystemRepeat = tuple[str, int]
-"""A system's name and the number of one of its repeats."""
 
 
 @dataclass
@@ -92,18 +91,21 @@ class ResultReader:
     _confidences: dict[SystemRepeat, array[float]] = field(default_factory=dict)
     _card_set_path: Path | None = None
     _has_incomplete_cards: bool = False
+    _unreadable: UnreadablePredictions = field(default_factory=UnreadablePredictions)
 
     def read_file(self, path: Path, *, suffix: str = "") -> Source:
         """Reads one file, appending a suffix to its system names.
 
         Raises:
             MissingFileError: no such file.
-            RecordError: an incomplete or invalid line, an unknown label, gold or prediction.
+            RecordError: an incomplete or invalid line, an unknown label, gold or prediction, or no
+                prediction of a system is one of our labels.
             DuplicateIdError: a system answers a card twice in one repeat.
             CardSetMismatchError: a row of another card set, or of a card with another label.
         """
         n_rows = 0
         names: dict[str, None] = {}
+        self._unreadable = UnreadablePredictions()
         for first_line, n_lines, block in iter_line_blocks(path, "result file"):
             result = self._read_block(block, n_lines, path, suffix)
             if result is None:
@@ -114,6 +116,7 @@ class ResultReader:
             names.update(dict.fromkeys(systems))
         if not n_rows:
             raise RecordError("no results", where=str(path), hint="Run a system over the cards.")
+        self._unreadable.require_readable(str(path))
         for name in names:
             self.first_path.setdefault(name, path)
         return Source(path=str(path), rows=n_rows, systems=tuple(sorted(names)))
@@ -209,7 +212,7 @@ class ResultReader:
             ):
                 return None
         answers = np.frombuffer(preds, dtype=np.uint8)
-        indices_by_key = _group_rows(rows, path.stem, suffix)
+        indices_by_key = group_rows(rows, path.stem, suffix)
         if any(
             repeat < 0 or not self._are_unanswered((system, repeat), cards[row_indices])
             for (system, repeat), row_indices in indices_by_key.items()
@@ -219,6 +222,7 @@ class ResultReader:
             self._store_block(
                 key, cards[row_indices], answers[row_indices], confidences[row_indices]
             )
+            self._unreadable.add_readable(key[0])
         if not self.card_set:
             self.card_set, self._card_set_path = card_set, path
         return len(rows), [system for system, _ in indices_by_key]
@@ -372,6 +376,7 @@ class ResultReader:
                 hint="Remove one of the two lines, or one of the files.",
             )
         answers[card] = parse_pred(row.pred)
+        self._unreadable.add(key[0], row.pred, answers[card])
         confidence = self._parse_confidence(row, where)
         if confidence is not None:
             stored = self._confidences.setdefault(key, array("d"))
@@ -404,17 +409,3 @@ def _equals_stored_codes(
 ) -> bool:
     stored = np.frombuffer(stored_codes, dtype=np.uint8)[indices]
     return bool(np.array_equal(stored, np.frombuffer(codes, dtype=np.uint8)))
-
-
-def _group_rows(
-    rows: Sequence[ResultRow], stem: str, suffix: str
-) -> dict[SystemRepeat, np.ndarray[Any, Any]]:
-    """Returns the row indices of each system and repeat, in the order of their first row."""
-    given = [(row.system, row.repeat) for row in rows]
-    indices: defaultdict[SystemRepeat, list[int]] = defaultdict(list)
-    if len(set(given)) > 1:
-        for index, (system, repeat) in enumerate(given):
-            indices[(system or stem) + suffix, repeat or 0].append(index)
-        return {key: np.array(row_indices) for key, row_indices in indices.items()}
-    system, repeat = given[0]
-    return {((system or stem) + suffix, repeat or 0): np.arange(len(rows))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,9 @@ import numpy as np
 
 from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE, Floats
 from kg.base.errors import RecordError
+
+SystemRepeat = tuple[str, int]
+"""A system's name and the number of one of its repeats."""
 
 
 class Traits(NamedTuple):
@@ -95,3 +99,17 @@ def parse_confidences(rows: Sequence[ResultRow]) -> Floats | None:
 def is_probability(value: object) -> bool:
     """Returns whether a confidence is a number from 0 to 1."""
     return type(value) in (float, int) and 0 <= value <= 1  # type: ignore[operator]
+
+
+def group_rows(
+    rows: Sequence[ResultRow], stem: str, suffix: str
+) -> dict[SystemRepeat, np.ndarray[Any, Any]]:
+    """Returns the row indices of each system and repeat, in the order of their first row."""
+    given = [(row.system, row.repeat) for row in rows]
+    indices: defaultdict[SystemRepeat, list[int]] = defaultdict(list)
+    if len(set(given)) > 1:
+        for index, (system, repeat) in enumerate(given):
+            indices[(system or stem) + suffix, repeat or 0].append(index)
+        return {key: np.array(row_indices) for key, row_indices in indices.items()}
+    system, repeat = given[0]
+    return {((system or stem) + suffix, repeat or 0): np.arange(len(rows))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from eval.abstention.metrics import reader
 from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.result import PREDS
 from kg.base import files
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, EpocheError, RecordError
 
@@ -219,3 +221,39 @@ def test_reading_needs_few_bytes_per_row(tmp_path: Path, monkeypatch: pytest.Mon
     measure_peak(2_000)  # also imports what is imported late
     # As Python strings, these fields took 396 bytes per row; now they take about 140.
     assert measure_peak(42_000) - measure_peak(2_000) < 200 * 40_000
+
+
+def make_foreign_rows(preds: Iterable[Any], system: str = "own") -> list[dict[str, Any]]:
+    return [
+        {"id": f"c{number}", "system": system, "label": "ECU"[number % 3], "pred": pred}
+        for number, pred in enumerate(preds)
+    ]
+
+
+@pytest.mark.parametrize("preds", [["yes", "maybe", "yes", 3, "no"], [None, "yes", "maybe", 3]])
+def test_predictions_of_others_of_which_none_can_be_read_are_refused(
+    tmp_path: Path, preds: list[Any]
+) -> None:
+    rows = [*make_foreign_rows(["YES"] * len(preds), "fine"), *make_foreign_rows(preds)]
+    n = sum(pred is not None for pred in preds)
+    text = f"{n} of {len(preds)} predictions are no answer (INVALID): 'yes', 'maybe', '3'"
+    with pytest.raises(RecordError, match=re.escape(text) + r" \(.*r\.jsonl, field pred of 'own'"):
+        read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+
+
+@pytest.mark.parametrize(
+    "preds", [["INVALID"] * 4, [None, "ERROR"], ["yes", "maybe", "NO"], ["yes", "INVALID"]]
+)
+def test_bad_results_are_scored_where_some_prediction_is_a_label(
+    tmp_path: Path, preds: list[Any]
+) -> None:
+    observations = read_observations(
+        [write_rows(tmp_path / "r.jsonl", make_foreign_rows(preds, "own"))]
+    )
+    assert len(observations.preds["own"]) == len(preds)
+
+
+def test_run_whose_replies_were_all_unusable_is_scored(tmp_path: Path) -> None:
+    rows = [{**row, "pred": "INVALID", "raw": "maybe"} for row in make_rows(["a"])]
+    codes = read_observations([write_rows(tmp_path / "r.jsonl", rows)]).preds["a"]
+    assert set(codes.tolist()) == {PREDS.index("INVALID")}
