@@ -12,8 +12,8 @@ from cards.card_origin import read_card_origin
 from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
 from eval.abstention.manifest import RunManifest, write_manifest
+from eval.abstention.metrics.result_row import describe_unreadable
 from eval.abstention.result import PREDS, Answer, Pred, Result, result_to_json
-from eval.abstention.unreadable_predictions import describe_unreadable
 from eval.harness.predictions.reader import (
     PredictionFile,
     PredictionFormat,

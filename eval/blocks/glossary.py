@@ -7,11 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MetricDescription:
-    """A metric's name in column heads, its full name, and a one-sentence explanation."""
+    """A metric's name in column heads, its full name, and what it says in a sentence."""
 
     short_name: str
     full_name: str
     explanation: str
+    blind_spot: str = ""
+    """What a metric of the original experiment leaves out, in a sentence; else empty."""
+
+    @property
+    def whole_explanation(self) -> str:
+        """What the metric says, and what it leaves out."""
+        return f"{self.explanation} {self.blind_spot}".rstrip()
 
 
 METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
@@ -50,11 +57,14 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
         "AP",
         "Abstention precision",
         "Share of its abstentions and rejections that were right.",
+        "Does not see wrong answers, only abstentions and rejections.",
     ),
     "CVRR": MetricDescription(
         "CVRR",
         "Constraint violation rejection rate",
         "Share of the contradictory cards on which it rejected the claim.",
+        "Does not see E and U cards, nor whether a contradiction was recognised (NO) or the answer "
+        "withheld (UNKNOWN).",
     ),
     "CVRR_recognised": MetricDescription(
         "CVRR: NO",
@@ -70,11 +80,13 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
         "FAR-NE",
         "False answer rate on non-entailed cards",
         "Share of the non-entailed cards on which it gave a false answer.",
+        "Does not see E cards: to answer nothing gives the best value.",
     ),
     "LA": MetricDescription(
         "LA",
         "Licensed answer accuracy",
         "Share of the entailed cards that it answered with YES.",
+        "Does not see C and U cards: to say YES to everything gives the best value.",
     ),
     "coverage": MetricDescription(
         "coverage", "Coverage", "Share of cards answered with YES or NO."

@@ -30,13 +30,13 @@ from eval.abstention.metrics.result_row import (
     ResultRow,
     SystemRepeat,
     Traits,
+    UnreadablePredictions,
     build_row_decoder,
     group_rows,
     is_probability,
     parse_codes,
     parse_confidences,
 )
-from eval.abstention.unreadable_predictions import UnreadablePredictions
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, RecordError
 from kg.base.files import decode_block, iter_decoded_lines, iter_line_blocks
 from kg.base.packed_strings import PackedStrings, StringNumbers
