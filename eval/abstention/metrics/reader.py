@@ -1,9 +1,9 @@
 """Reads result lines into columns: cards in order of appearance, answers as one byte each.
 
-Files are read in blocks. A block of rows in the format that ``epoche eval`` writes is read column
-by column, which is fast. From the first block with anything unusual or wrong, the rest of the file
-is read row by row, which is slower but can report the line of an error. Both ways give equal
-results (a test checks this).
+Files are read in blocks. A block of rows such as ``epoche eval`` writes, with or without the name
+of a card set, is read column by column, which is fast. From the first block with anything unusual
+or wrong, the rest of the file is read row by row, which is slower but can report the line of an
+error. Both ways give equal results (a test checks this).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from eval.abstention.metrics.outcomes import (
+    ERROR,
     GOLD_CODE,
     LABEL_CODE,
     PRED_CODE,
@@ -32,6 +33,7 @@ from eval.abstention.metrics.result_row import (
     Traits,
     UnreadablePredictions,
     build_row_decoder,
+    encode_labels,
     group_rows,
     is_probability,
     parse_codes,
@@ -48,7 +50,9 @@ _NAN = float("nan")
 
 _MAX_KNOWN_CLUSTERS = 10_000
 """Number of clusters whose numbers are kept in a dictionary, which is faster and larger."""
-_get_pred, _get_label, _get_gold = map(attrgetter, ("pred", "label", "gold"))
+_FOREIGN_PRED_CODE: dict[Any, int] = {**PRED_CODE, None: ERROR}
+"""Prediction of a row that names no card set → its code; others are read row by row."""
+_get_pred = attrgetter("pred")
 _get_traits = attrgetter("kind", "difficulty", "full_label", "mined_rules")
 
 
@@ -137,9 +141,9 @@ class ResultReader:
         return [sum(answers.count(code) for answers in self._preds.values()) for code in codes]
 
     def release_ids(self) -> PackedStrings:
-        """Returns the ids of the cards by number and frees the table that finds their numbers."""
+        """Returns the ids of the cards by number; frees what finds these, and names of triplets."""
         ids = self.index.strings
-        self.index = StringNumbers()
+        self.index, self.triplet_names = StringNumbers(), StringNumbers()
         return ids
 
     def list_systems(self) -> list[str]:
@@ -169,7 +173,7 @@ class ResultReader:
             confidences[: len(stored)] = stored
         return confidences
 
-    # Fast path: whole blocks of rows in the format that ``epoche eval`` writes.
+    # Fast path: whole blocks of rows of one kind, such as those that ``epoche eval`` writes.
 
     def _read_block(
         self, block: memoryview, n_lines: int, path: Path, suffix: str
@@ -182,15 +186,16 @@ class ResultReader:
         rows = decode_block(block, n_lines, build_row_decoder())
         if rows is None:
             return None
-        try:
-            preds = bytes(map(PRED_CODE.__getitem__, map(_get_pred, rows)))
-            labels = bytes(map(LABEL_CODE.__getitem__, map(_get_label, rows)))
-            golds = bytes(map(GOLD_CODE.__getitem__, map(_get_gold, rows)))
-        except (KeyError, TypeError):
+        card_set = rows[0].cards or ""
+        if any((row.cards or "") != card_set for row in rows):
             return None
-        card_sets = {row.cards for row in rows}
-        card_set = card_sets.pop() if len(card_sets) == 1 else None
-        if not card_set or (self.card_set and card_set != self.card_set):
+        if card_set and self.card_set and card_set != self.card_set:
+            return None
+        pred_codes = PRED_CODE if card_set else _FOREIGN_PRED_CODE
+        try:
+            preds = bytes(map(pred_codes.__getitem__, map(_get_pred, rows)))
+            labels, golds = encode_labels(rows)
+        except (KeyError, TypeError):
             return None
         confidences = parse_confidences(rows)
         if confidences is None:
@@ -222,8 +227,11 @@ class ResultReader:
             self._store_block(
                 key, cards[row_indices], answers[row_indices], confidences[row_indices]
             )
-            self._unreadable.add_readable(key[0])
-        if not self.card_set:
+            if (answers[row_indices] != ERROR).any():
+                self._unreadable.add_readable(key[0])
+        if not card_set:
+            self.n_unnamed_rows += len(rows)
+        elif not self.card_set:
             self.card_set, self._card_set_path = card_set, path
         return len(rows), [system for system, _ in indices_by_key]
 

@@ -88,6 +88,22 @@ def parse_codes(row: ResultRow, where: str) -> tuple[int, int]:
     return label, gold
 
 
+def encode_labels(rows: Sequence[ResultRow]) -> tuple[bytes, bytes]:
+    """Returns the codes of many rows' labels and golds; where no row has one, the other's.
+
+    Raises:
+        KeyError: a label or gold is unknown, or only some rows have one.
+    """
+    given = [row.label for row in rows], [row.gold for row in rows]
+    labels, golds = (
+        b"" if values.count(None) == len(values) else bytes(codes[value or ""] for value in values)
+        for values, codes in zip(given, (LABEL_CODE, GOLD_CODE), strict=True)
+    )
+    if not labels and not golds:
+        raise KeyError(None)
+    return labels or golds, golds or labels
+
+
 def parse_confidences(rows: Sequence[ResultRow]) -> Floats | None:
     """Returns confidences, nan where there is none; ``None`` if one is not a probability."""
     values = [row.confidence for row in rows]
