@@ -12,10 +12,12 @@ change between versions.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# As of `typing`, whose import takes longer than this whole module. Type checkers know the name.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from adversarial.near_miss import NearMissPlan, make_near_misses
     from cards.card import Card, CardView, read_cards, write_cards
     from cards.generation.card_plan import CardPlan
@@ -197,6 +199,8 @@ if not TYPE_CHECKING:
             return version("epoche")
         if name not in _SOURCES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
         module, name_there = _SOURCES[name]
         value = globals()[name] = getattr(import_module(module), name_there)
         return value

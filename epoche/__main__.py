@@ -1,7 +1,7 @@
 """Runs the command ``epoche``, also as ``python -m epoche``.
 
-Everything else is imported inside ``main``, so that Ctrl-C in the first second ends the process
-without the traceback of an import.
+Everything else is imported inside ``main``, once signals are handled: Ctrl-C in the first second
+ends the process without the traceback of an import.
 """
 
 from __future__ import annotations
@@ -9,26 +9,31 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False  # as of `typing`, whose import takes longer than this whole module
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 
 def main() -> NoReturn:
     """Runs the command line; the entry point of the installed command."""
     # A script that ignores Ctrl-C, as a background job does, keeps ignoring it.
-    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
-    handlers = {n: signal.signal(n, _exit_at_once) for n in numbers}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _exit_at_once)  # until a command begins: ``wrap_command``
     _replace_closed_streams()
     from epoche.cli import main as run_command_line
 
-    for n, handler in handlers.items():
-        signal.signal(n, handler)
     run_command_line()
 
 
 def _exit_at_once(number: int, _frame: FrameType | None) -> NoReturn:
-    os._exit(128 + number)  # Nothing is open yet that would need closing.
+    try:
+        if number == signal.SIGINT:
+            os.write(2, b"interrupted\n")
+    finally:
+        os._exit(128 + number)  # Nothing is open yet that would need closing.
 
 
 def _replace_closed_streams() -> None:
@@ -39,7 +44,7 @@ def _replace_closed_streams() -> None:
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 if __name__ == "__main__":

@@ -91,6 +91,7 @@ def main(
     from eval.runs.measurement import refuse_card_options, select_run_folders
     from kg.base.errors import AuditFailedError
     from kg.base.files import check_output, write_json_atomic
+    from kg.base.table_printer import print_table
 
     # A shell expands `--results *.jsonl` to one option, followed by arguments.
     paths = [*(results or ()), *(runs or ())]
@@ -139,11 +140,11 @@ def main(
     report = measure(observations, plan)
     write_json_atomic(out, report)
     if verbose:
-        from rich.console import Console
-
-        console = Console(soft_wrap=False)
         for part in render_tables(report):
-            console.print(part, markup=False, highlight=False)
+            if isinstance(part, str):
+                print_text(part)
+            else:
+                print_table(part)
     else:
         for line in render_summary(report):
             print_text(line)

@@ -11,7 +11,7 @@ Outcome = Literal["right", "held", "wrong", "none"]
 
 OUTCOMES: tuple[tuple[Outcome, str, str], ...] = (
     ("right", "✓", "right"),
-    ("held", "○", "held back: UNKNOWN although the answer can be proved"),
+    ("held", "○", "held back: UNKNOWN although the gold answer is YES or NO"),
     ("wrong", "✗", "wrong"),
     ("none", "!", "no usable reply: INVALID or ERROR"),
 )

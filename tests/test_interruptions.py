@@ -335,7 +335,7 @@ def test_signal_during_imports_prints_no_traceback(
         wait_for_condition((tmp_path / "ready").exists, process)
         process.send_signal(number)
         _, stderr = process.communicate(timeout=30)
-    assert (process.returncode, stderr) == (code, b"")
+    assert (process.returncode, stderr) == (code, b"interrupted\n" if code == 130 else b"")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -406,3 +406,32 @@ def test_unencodable_letters_do_not_end_a_run(workspace: Path) -> None:
         PYTHONIOENCODING="ascii",
     )
     assert "M\\xfcller" in check_error_line(failure, 6)
+
+
+_INTERRUPTED_START = """
+import os, signal, sys, types
+
+cli = types.ModuleType("epoche.cli")
+cli.main = lambda: os.kill(os.getpid(), signal.SIGINT)
+sys.modules["epoche.cli"] = cli
+from epoche.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_before_a_command_begins_prints_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED_START], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_little_is_imported_before_ctrl_c_is_handled() -> None:
+    code = (
+        "import sys; old = set(sys.modules); import epoche.__main__; print(*{*sys.modules} - old)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    light_modules = {"collections", "enum", "functools", "itertools", "keyword", "operator"}
+    light_modules |= {"reprlib", "signal", "types"}
+    names = {name for name in done.stdout.split() if not name.startswith("_")}
+    assert names - light_modules == {"epoche", "epoche.__main__"}

@@ -12,6 +12,7 @@ from cards.card_origin import read_card_origin
 from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
 from eval.abstention.manifest import RunManifest, write_manifest
+from eval.abstention.metrics.result_row import describe_unreadable
 from eval.abstention.result import PREDS, Answer, Pred, Result, result_to_json
 from eval.harness.predictions.reader import (
     PredictionFile,
@@ -29,8 +30,7 @@ from kg.base.provenance import library_versions, make_relative_name, manifest_pa
 
 PREDICTIONS_SYSTEM: Final = "predictions"
 """``system`` in the manifest of results that were not asked by ``epoche eval``."""
-MAX_EXAMPLES: Final = 3
-"""Maximum number of predictions that an error shows."""
+_SAYS_INVALID: Final = "the file says that the reply cannot be read"
 
 
 def write_card_predictions(
@@ -127,20 +127,23 @@ def write_card_predictions(
     return manifest, predictions
 
 
-def describe_unreadable(read: Predictions) -> str:
+def describe_invalid(read: Predictions) -> str:
     """Says how many predictions are no answer, with examples; empty if all are answers."""
     raws = [reply.raw for reply in read.replies if reply.status == "invalid"]
-    if not raws:
-        return ""
-    examples = ", ".join(map(repr, list(dict.fromkeys(raws))[:MAX_EXAMPLES]))
-    return f"{len(raws)} of {len(read.replies)} predictions are no answer (INVALID): {examples}"
+    return describe_unreadable(raws, len(raws), len(read.replies)) if raws else ""
 
 
 def _check_readable(file: PredictionFile, read: Predictions, form: PredictionFormat) -> None:
-    """Refuses a file without a single answer: its labels or its column are other ones."""
-    if read.replies and all(reply.status == "invalid" for reply in read.replies):
+    """Refuses a file without a single answer: its labels or its field are other ones.
+
+    The file of a run whose replies were all unusable says so in our own word.
+    """
+    is_readable = any(
+        reply.status == "ok" or reply.problem == _SAYS_INVALID for reply in read.replies
+    )
+    if not is_readable and (problem := describe_invalid(read)):
         raise RecordError(
-            describe_unreadable(read),
+            problem,
             where=f"{file.path}, field {form.name_field('value')}",
             hint="Write YES, NO, UNKNOWN or replies in words, or name their field: --map pred=….",
         )
@@ -160,6 +163,8 @@ def _read_value(value: object) -> Reply:
     """Reads YES, NO, UNKNOWN, or a reply in words; the values of our own result files too."""
     if value == "ERROR":
         return Reply(status="error", problem="the file says that the call failed")
+    if value == "INVALID":
+        return Reply(status="invalid", raw=value, problem=_SAYS_INVALID)
     answer, note = read_answer(value)
     if answer.pred == "INVALID":
         return Reply(status="invalid", raw=answer.raw, problem=note)

@@ -7,18 +7,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MetricDescription:
-    """A metric's name in column heads, its full name, and a one-sentence explanation."""
+    """A metric's name in column heads, its full name, and what it says in a sentence."""
 
     short_name: str
     full_name: str
     explanation: str
+    blind_spot: str = ""
+    """What a metric of the original experiment leaves out, in a sentence; else empty."""
+
+    @property
+    def whole_explanation(self) -> str:
+        """What the metric says, and what it leaves out."""
+        return f"{self.explanation} {self.blind_spot}".rstrip()
 
 
 METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
     "skill@.5": MetricDescription(
         "skill@.5",
         "Abstention skill score, penalty 0.5",
-        "A right answer scores 1, UNKNOWN where an answer is proved 0, a wrong answer −1; "
+        "A right answer scores 1, UNKNOWN where the gold answer is YES or NO 0, a wrong answer −1; "
         "all-UNKNOWN is 0, perfect 1.",
     ),
     "all-three": MetricDescription(
@@ -50,11 +57,14 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
         "AP",
         "Abstention precision",
         "Share of its abstentions and rejections that were right.",
+        "Does not see wrong answers, only abstentions and rejections.",
     ),
     "CVRR": MetricDescription(
         "CVRR",
         "Constraint violation rejection rate",
         "Share of the contradictory cards on which it rejected the claim.",
+        "Does not see E and U cards, nor whether a contradiction was recognised (NO) or the answer "
+        "withheld (UNKNOWN).",
     ),
     "CVRR_recognised": MetricDescription(
         "CVRR: NO",
@@ -70,11 +80,13 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
         "FAR-NE",
         "False answer rate on non-entailed cards",
         "Share of the non-entailed cards on which it gave a false answer.",
+        "Does not see E cards: to answer nothing gives the best value.",
     ),
     "LA": MetricDescription(
         "LA",
         "Licensed answer accuracy",
         "Share of the entailed cards that it answered with YES.",
+        "Does not see C and U cards: to say YES to everything gives the best value.",
     ),
     "coverage": MetricDescription(
         "coverage", "Coverage", "Share of cards answered with YES or NO."
@@ -82,7 +94,7 @@ METRIC_DESCRIPTIONS: dict[str, MetricDescription] = {
     "accuracy": MetricDescription(
         "accuracy",
         "Three-way accuracy",
-        "Share of cards on which YES, NO or UNKNOWN is exactly the proved answer.",
+        "Share of cards on which YES, NO or UNKNOWN is exactly the gold answer.",
     ),
     "false_denial_rate": MetricDescription(
         "false denials", "False denial rate", "Share of the entailed cards answered with NO."
@@ -129,7 +141,7 @@ RANKING_NAMES = {"skill@.5": "skill", "accuracy": "accuracy"}
 """Metric by which systems are ranked → its name in a sentence."""
 
 POLICY_DESCRIPTIONS = {
-    "licensed": "NO is right where it is proved: on contradictory cards NO and UNKNOWN both count "
+    "licensed": "NO is right where it is gold: on contradictory cards NO and UNKNOWN both count "
     "as rejections; on entailed cards NO is a false denial; on unknown cards YES and NO are false "
     "answers.",
     "published": "As in the code of the original experiment: only UNKNOWN is an abstention; YES "
@@ -189,12 +201,27 @@ COMPARISON_TERMS: tuple[tuple[str, str], ...] = (
     ),
 )
 
-REPORT_TERMS: tuple[tuple[str, str], ...] = (
-    (
-        "Card",
-        "A question with facts and rules. Its label is proved twice: over the whole graph, and "
-        "over the card's own facts and rules alone, so the card contains all that is needed.",
-    ),
+PROVED_LABELS = (
+    "Its label is proved twice: over the whole graph, and over the card's own facts and rules "
+    "alone, so the card contains all that is needed."
+)
+UNVERIFIED_LABELS = (
+    "Nothing shows here that the labels are those that `epoche cards` proved: no manifest with a "
+    "digest of these very cards lies beside them. `epoche verify` proves them from the graph."
+)
+
+
+def list_report_terms(*, are_labels_proved: bool) -> list[tuple[str, str]]:
+    """Lists the terms of a report of cards; only labels that are known to be proved are called so.
+
+    Args:
+        are_labels_proved: whether the cards are as the manifest of ``epoche cards`` has them.
+    """
+    labels = PROVED_LABELS if are_labels_proved else UNVERIFIED_LABELS
+    return [("Card", f"A question with facts and rules. {labels}"), *_REPORT_TERMS]
+
+
+_REPORT_TERMS: tuple[tuple[str, str], ...] = (
     ("E, entailed", "The graph asserts or entails the claim. The right answer is YES."),
     (
         "C, contradictory",
@@ -204,8 +231,8 @@ REPORT_TERMS: tuple[tuple[str, str], ...] = (
     ("U, unknown", "Neither. The right answer is UNKNOWN."),
     (
         "Held back",
-        "UNKNOWN although the answer can be proved: cautious and safe on a contradictory card, a "
-        "missed answer on an entailed card.",
+        "UNKNOWN although the gold answer is YES or NO: cautious and safe on a contradictory card, "
+        "a missed answer on an entailed card.",
     ),
     (
         "INVALID, ERROR",

@@ -193,12 +193,15 @@ def wrap_command(action: Callable[..., Any]) -> Callable[..., NoReturn]:
         def handle_sigterm(_signum: int, _frame: FrameType | None) -> NoReturn:
             raise SystemExit(EXIT_TERMINATED)
 
-        signal.signal(signal.SIGTERM, handle_sigterm)
-        _warned.clear()
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            # A console whose encoding lacks a letter prints a substitute instead of failing.
-            sys.stdout.reconfigure(errors="replace")
         try:
+            signal.signal(signal.SIGTERM, handle_sigterm)
+            # The command ``epoche`` handles it in another way until here.
+            if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            _warned.clear()
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                # A console whose encoding lacks a letter prints a substitute instead of failing.
+                sys.stdout.reconfigure(errors="replace")
             action(*args, **kwargs)
             sys.stdout.flush()
         except EpocheError as error:

@@ -263,18 +263,24 @@ class StringNumbers:
         """Enters strings that are not in the table, numbered in their order from ``first``."""
         import numpy as np
 
-        numbers = np.arange(first, first + len(encoded), dtype=np.int64)
-        entries = _compute_tags(encoded) << 32 | numbers
         n_places = len(self._places)
         while 3 * (first + len(encoded)) > 2 * n_places:
             n_places *= 2
-        table = np.frombuffer(self._places, dtype=np.int64)
         if n_places > len(self._places):
-            entries = np.concatenate([table[table != _EMPTY], entries])
-            del table  # which would keep the memory of the old places
+            old_table = np.frombuffer(self._places, dtype=np.int64)
             self._places = array("q", [_EMPTY]) * n_places
             self._mask = n_places - 1
-            table = np.frombuffer(self._places, dtype=np.int64)
+            for start in range(0, len(old_table), _CHUNK):
+                part = old_table[start : start + _CHUNK]
+                self._place_entries(part[part != _EMPTY])
+        numbers = np.arange(first, first + len(encoded), dtype=np.int64)
+        self._place_entries(_compute_tags(encoded) << 32 | numbers)
+
+    def _place_entries(self, entries: NDArray[np.int64]) -> None:
+        """Enters strings that are not in the table, which has room for them."""
+        import numpy as np
+
+        table = np.frombuffer(self._places, dtype=np.int64)
         places = entries >> 32 & self._mask
         while entries.size > _FEW:
             is_free = table[places] == _EMPTY

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cards.card import Card
-from cards.card_origin import read_card_origin
+from cards.card_origin import is_as_recorded, read_card_origin
 from cards.joiner import join_cards
 from eval.abstention.card_check import read_checked_results
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
@@ -27,7 +27,12 @@ from eval.abstention.metrics.outcomes import parse_pred
 from eval.abstention.metrics.record import MetricsReport, read_metrics
 from eval.abstention.metrics.report import measure
 from eval.abstention.result import PREDS, Pred
-from eval.abstention.run_integrity import ReadFile, check_card_files, check_integrity
+from eval.abstention.run_integrity import (
+    CHANGED_CARDS,
+    ReadFile,
+    check_card_files,
+    check_integrity,
+)
 from eval.model.usage import Usage
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines
@@ -98,6 +103,8 @@ class ReportInputs:
     card_files: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
     """What must be said wherever scores on these cards are shown."""
+    are_labels_proved: bool = False
+    """Whether the cards are as ``epoche cards`` wrote them, by the digest in their manifests."""
 
     @property
     def n_unproved(self) -> int:
@@ -234,6 +241,8 @@ def read_inputs(
         usage,
         tuple(card_files),
         tuple(dict.fromkeys(warnings)),
+        are_labels_proved=all(map(is_as_recorded, card_files))
+        and not any(CHANGED_CARDS in integrity.signature_details for integrity in found),
     )
 
 

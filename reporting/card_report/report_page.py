@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eval.blocks.glossary import REPORT_TERMS, TEST_NAMES
+from eval.blocks.glossary import TEST_NAMES, list_report_terms
 from eval.blocks.section import Section
 from eval.blocks.text_format import format_percent
 from kg.base.files import to_json_bytes
@@ -153,7 +153,7 @@ def render_report(
         "usage": usage,
         "repeats": repeats,
         "test_names": TEST_NAMES,
-        "terms": REPORT_TERMS,
+        "terms": list_report_terms(are_labels_proved=inputs.are_labels_proved),
         "signatures": view.list_signatures(),
         "manifests": _collect_manifests(inputs),
         "beside": join_list([make_visible(name) for name in output_names]) or "nothing",

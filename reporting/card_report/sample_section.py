@@ -245,7 +245,7 @@ def _build_metrics_table(view: ReportView, names: dict[str, str]) -> Table:
         "Below each number is its interval.",
         (
             Column("System", numeric=False),
-            *(Column(name, meaning=describe_metric(name).explanation) for name in metrics),
+            *(Column(name, meaning=describe_metric(name).whole_explanation) for name in metrics),
         ),
         tuple(
             TableRow(

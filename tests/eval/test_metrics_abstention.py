@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -434,6 +435,18 @@ def test_tables_cover_every_system(report: MetricsReport) -> None:
     cell = format_with_interval(report.policies["licensed"].systems["poor"].metrics["AP"])
     assert cell.count("[") == 1
     assert "…" in cell
+
+
+def test_parts_and_blind_spots_of_older_metrics_are_printed(report: MetricsReport) -> None:
+    summary = [line for line in render_summary(report) if line.startswith("licensed: poor")]
+    assert re.search(r"CVRR [\d.]+†? \(NO [\d.]+, UNKNOWN [\d.]+\)", summary[0])
+    parts = list(render_tables(report))
+    tables = [part for part in parts if not isinstance(part, str)]
+    headers = [[str(column.header) for column in table.columns] for table in tables]
+    licensed = next(names for names in headers if "skill@.5" in names)
+    assert licensed[licensed.index("CVRR") :][1:3] == ["CVRR_recognised", "CVRR_withheld"]
+    for metric in EXPLANATORY_METRICS:
+        assert any(str(part).startswith(f"{metric}: Does not see ") for part in parts)
 
 
 def test_published_files_are_reproduced(published_data: Path, tmp_path: Path) -> None:

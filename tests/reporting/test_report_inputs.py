@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from stage_calls import check_error_line, run_epoche, write_edited_manifest
 
-from cards.card import read_cards, write_cards
+from cards.card import hash_card_set, read_cards, write_cards
 from eval.abstention.metrics.record import read_metrics
 from eval.metrics.record_digest import add_digest
 from kg.base.errors import (
@@ -20,9 +20,16 @@ from kg.base.errors import (
     RecordError,
     SettingError,
 )
-from kg.base.files import write_json_atomic
+from kg.base.files import write_json_atomic, write_jsonl_atomic
+from kg.base.provenance import compute_content_digest, manifest_path
 from reporting.card_report.inputs import read_inputs
-from reporting.card_report.report_files import parse_formats, refuse_overwriting
+from reporting.card_report.proofs import describe_proof
+from reporting.card_report.report_files import (
+    ProofSource,
+    parse_formats,
+    refuse_overwriting,
+    write_report,
+)
 
 
 @pytest.fixture
@@ -101,6 +108,40 @@ def test_duplicate_inputs_are_refused(run_copy):
         read_inputs([*run_copy.results, run_copy.results[0]], run_copy.metrics)
     with pytest.raises(DuplicateIdError, match="occurs twice"):
         read_inputs(run_copy.results, run_copy.metrics, [run_copy.cards_file, run_copy.cards_file])
+
+
+def test_labels_are_called_proved_only_where_a_digest_of_the_cards_says_so(run_copy):
+    def read_page() -> str:
+        inputs = read_inputs(
+            run_copy.results, run_copy.metrics, [run_copy.cards_file], allow_changed=True
+        )
+        out = run_copy.folder / "proved.html"
+        write_report(inputs, out, ProofSource(describe_proof), ["html"])
+        return out.read_text("utf-8")
+
+    assert "Nothing shows here that the labels are those" in read_page()
+    manifest = {"cards_sha256": hash_card_set(run_copy.cards)}
+    path = manifest_path(run_copy.cards_file)
+    write_json_atomic(path, manifest)
+    assert "is proved twice" not in read_page(), "the manifest has no digest of itself"
+    write_json_atomic(path, manifest | {"content_sha256": compute_content_digest(manifest)})
+    assert "Its label is proved twice" in read_page()
+    # Any other change of a card, which may be one of its label.
+    cards = [msgspec.structs.replace(run_copy.cards[0], rules=("None.",)), *run_copy.cards[1:]]
+    write_cards(run_copy.cards_file, cards)
+    run_copy.results[:] = [write_unnamed_copy(path) for path in run_copy.results]
+    run_copy.measure()
+    page = read_page()
+    assert "is proved twice" not in page
+    assert "can be proved" not in page
+
+
+def write_unnamed_copy(path: Path) -> Path:
+    """Writes the rows of a run without the name of their card set, as other programs do."""
+    copy = path.with_name(f"unnamed_{path.name}")
+    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    write_jsonl_atomic(copy, ({**row, "cards": ""} for row in rows))
+    return copy
 
 
 def test_error_message_names_the_torn_line(run_copy):

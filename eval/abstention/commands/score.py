@@ -31,7 +31,7 @@ def main(
     prediction counts as ERROR. The result file is one as `epoche eval` writes.
     """
     from eval.abstention.card_check import read_checked_results
-    from eval.abstention.card_predictions import describe_unreadable, write_card_predictions
+    from eval.abstention.card_predictions import describe_invalid, write_card_predictions
     from eval.abstention.metrics.cluster_samples import Plan
     from eval.abstention.metrics.console import render_summary
     from eval.abstention.metrics.report import measure
@@ -48,7 +48,7 @@ def main(
     )
     for name, found in read.items():
         warnings = found.list_warnings(manifest.card_count, manifest.repeats, "card")
-        for warning in filter(None, (*warnings, describe_unreadable(found))):
+        for warning in filter(None, (*warnings, describe_invalid(found))):
             print_warning(f"{name}: {warning}")
     report = measure(
         read_checked_results([out], [cards]),

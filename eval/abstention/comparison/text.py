@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from eval.abstention.comparison.report import ComparisonReport, SharedCards
+from eval.abstention.metrics.console import describe_blind_spots
 from eval.abstention.metrics.definitions import ALL_THREE, SKILL
 from eval.abstention.metrics.record import CardComparison
+from eval.blocks.glossary import describe_metric
 from eval.metrics.number_text import format_p_value
 from eval.stats.paired_tests import ALPHA
 from kg.base.plain_text import clean_text, join_list
@@ -91,7 +93,10 @@ MAX_SENTENCES = 100
 
 
 def render_sentences(report: ComparisonReport) -> Iterator[str]:
-    """Renders the comparison for the console: one sentence per pair, or counts per metric."""
+    """Renders the comparison for the console: one sentence per pair, or counts per metric.
+
+    What a metric leaves out is said last.
+    """
     policies = dict.fromkeys(pair.policy for pair in report.comparisons)
     by_metric: dict[tuple[str, str], list[CardComparison]] = {}
     for pair in report.comparisons:
@@ -103,6 +108,7 @@ def render_sentences(report: ComparisonReport) -> Iterator[str]:
             continue
         n_better = sum(pair.better is not None for pair in pairs)
         yield f"{prefix}{metric}: one is better in {n_better} of {len(pairs)} pairs."
+    yield from describe_blind_spots(dict.fromkeys(metric for _, metric in by_metric))
 
 
 GAP_METRICS = (SKILL, ALL_THREE, "accuracy")
@@ -150,6 +156,8 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
         policy_pairs = [pair for pair in report.comparisons if pair.policy == policy]
         for metric in dict.fromkeys(pair.metric for pair in policy_pairs):
             yield from ("", f"## {metric}, policy {policy}", "")
+            if blind_spot := describe_metric(metric).blind_spot:
+                yield from (blind_spot, "")
             yield from _render_table(
                 (pair for pair in policy_pairs if pair.metric == metric), report.alpha
             )

@@ -17,6 +17,8 @@ from kg.base.packed_strings import PackedStrings, StringColumn
 from kg.claims import GOLD_OF_LABEL, LABELS
 
 _NAME_NO = " name no "
+_CHUNK = 10_000
+"""Number of cards whose values are listed at once, to need little memory."""
 
 
 @dataclass(frozen=True)
@@ -87,20 +89,25 @@ def compute_fingerprint(cards: CardColumns) -> str:
     """
     columns = _list_given_columns(cards)
     digest = hashlib.sha256(b" ".join(name.encode() for name in columns))
-    separator = b"["
-    for card, label, gold, *values in zip(
-        cards.ids, cards.labels.tolist(), cards.golds.tolist(), *columns.values(), strict=True
-    ):
-        row = [card, LABELS[label], GOLD_OF_LABEL[LABELS[gold]], *values]
-        digest.update(separator + msgspec.json.encode(row))
-        separator = b","
+    # The cards are one JSON array, of which a part at a time is in memory.
+    for start in range(0, len(cards.ids), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        values = [_list_values(column[part]) for column in columns.values()]
+        labels = [LABELS[code] for code in cards.labels[part].tolist()]
+        golds = [GOLD_OF_LABEL[LABELS[code]] for code in cards.golds[part].tolist()]
+        rows = list(zip(cards.ids[part], labels, golds, *values, strict=True))
+        digest.update((b"," if start else b"[") + msgspec.json.encode(rows)[1:-1])
     digest.update(b"]")
     return f"ids-{digest.hexdigest()[:12]}"
 
 
-def _list_given_columns(cards: CardColumns) -> dict[str, Sequence[object]]:
+def _list_values(column: Sequence[str] | NDArray[Any]) -> Sequence[object]:
+    return column.tolist() if isinstance(column, np.ndarray) else column
+
+
+def _list_given_columns(cards: CardColumns) -> dict[str, StringColumn | NDArray[Any]]:
     """Returns the columns, by name, in which the rows say something of some card."""
-    columns: dict[str, Sequence[object]] = {
+    columns: dict[str, StringColumn | NDArray[Any]] = {
         name: column
         for name, column in (
             ("kind", cards.kinds),
@@ -110,13 +117,29 @@ def _list_given_columns(cards: CardColumns) -> dict[str, Sequence[object]]:
         if column.select(bool).any()
     }
     if cards.mined.any():
-        columns["mined"] = cards.mined.tolist()
-    if not np.array_equal(cards.clusters, np.arange(len(cards.ids))):
-        columns["cluster"] = cards.clusters.tolist()
+        columns["mined"] = cards.mined
+    # The last number says so in most cases, without comparing all.
+    n, clusters = len(cards.ids), cards.clusters
+    if not n or clusters[-1] != n - 1 or (clusters != np.arange(n, dtype=clusters.dtype)).any():
+        columns["cluster"] = cards.clusters
     if (cards.triplets >= 0).any():
-        _, first_cards, numbers = np.unique(cards.triplets, return_index=True, return_inverse=True)
-        columns["triplet"] = np.where(cards.triplets < 0, -1, first_cards[numbers]).tolist()
+        columns["triplet"] = _find_first_cards(cards.triplets)
     return columns
+
+
+def _find_first_cards(triplets: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Returns the index of the first card of each card's triplet; -1 where there is none."""
+    first_cards = np.full(int(triplets.max()) + 2, -1, dtype=np.int32)
+    starts = range(0, len(triplets), _CHUNK)
+    for start in reversed(starts):
+        part = triplets[start : start + _CHUNK]
+        # Of several cards for one place, the last one written stays, which is the first card.
+        first_cards[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
+    first_cards[-1] = -1  # the place of -1
+    found = np.empty(len(triplets), dtype=np.int32)
+    for start in starts:
+        found[start : start + _CHUNK] = first_cards[triplets[start : start + _CHUNK]]
+    return found
 
 
 def describe_absent_fields(cards: CardColumns, *, has_clusters: bool) -> Iterator[str]:

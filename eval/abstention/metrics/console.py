@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eval.abstention.metrics.closed_book import RIGHT_ON_ENTAILED
 from eval.abstention.metrics.definitions import (
+    CVRR_PARTS,
     EXPLANATORY_METRICS,
     HEADLINE_METRICS,
     SHOWN_METRICS,
@@ -20,6 +21,7 @@ from eval.abstention.metrics.record import (
     SystemReport,
 )
 from eval.abstention.result import PREDS
+from eval.blocks.glossary import describe_metric
 from eval.metrics.number_text import format_value, format_with_interval
 from kg.base.plain_text import clean_text
 
@@ -39,6 +41,7 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
             values = "  ".join(
                 f"{metric} {format_value(system.metrics[metric].value)}"
                 f"{CONTROL_MARK if metric in marked_metrics else ''}"
+                f"{_render_cvrr_parts(system) if metric == 'CVRR' else ''}"
                 for metric in SHOWN_METRICS
                 if metric in system.metrics
             )
@@ -66,6 +69,15 @@ def render_summary(report: MetricsReport) -> Iterator[str]:
         )
     for note in report.notes:
         yield f"note: {clean_text(note, max_length=1000)}"
+
+
+def _render_cvrr_parts(system: SystemReport) -> str:
+    """Returns how often contradictions were recognised, and how often the answer was withheld."""
+    parts = [system.metrics[name].value for name in CVRR_PARTS if name in system.metrics]
+    if None in parts or not parts:
+        return ""
+    recognised, withheld = map(format_value, parts)
+    return f" (NO {recognised}, UNKNOWN {withheld})"
 
 
 def _render_memory(system: SystemReport) -> str:
@@ -154,6 +166,7 @@ def render_tables(report: MetricsReport) -> Iterator[Table | str]:
     yield from render_warnings(report.warnings)
     for policy, policy_report in report.policies.items():
         yield _headline_table(policy, policy_report)
+        yield from describe_blind_spots(EXPLANATORY_METRICS)
         for name, system in policy_report.systems.items():
             yield _outcome_table(policy, name, system)
             if system.per_kind or system.faithfulness:
@@ -171,6 +184,13 @@ def render_tables(report: MetricsReport) -> Iterator[Table | str]:
                 for name in (*HEADLINE_METRICS, *EXPLANATORY_METRICS)
                 if name in system.metrics
             )
+
+
+def describe_blind_spots(metrics: Iterable[str]) -> Iterator[str]:
+    """Yields a line on each metric that leaves something out."""
+    for metric in metrics:
+        if blind_spot := describe_metric(metric).blind_spot:
+            yield f"{metric}: {blind_spot}"
 
 
 def render_warnings(warnings: Iterable[str]) -> Iterator[str]:
@@ -235,7 +255,9 @@ def _describe_control_win(win: ControlWin) -> str:
 
 def _headline_table(policy: str, policy_report: PolicyReport) -> Table:
     reports = [*policy_report.systems.values(), *policy_report.controls.values()]
-    shown = [name for name in SHOWN_METRICS if any(name in r.metrics for r in reports)]
+    cvrr = SHOWN_METRICS.index("CVRR") + 1
+    names = (*SHOWN_METRICS[:cvrr], *CVRR_PARTS, *SHOWN_METRICS[cvrr:])
+    shown = [name for name in names if any(name in r.metrics for r in reports)]
     table = _new_table(f"policy {policy}", ["system", *shown])
     for name, system in policy_report.systems.items():
         marked_metrics = _metrics_reached_by_controls(policy_report, name)

@@ -49,7 +49,8 @@ SHOWN_METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS, *COMPANION_METRICS)
 PENALTIES = {"skill@0": 0.0, SKILL: 0.5, "skill@.75": 0.75, "skill@.9": 0.9}
 """Skill score → its penalty t: a wrong answer costs t / (1 - t) right ones."""
 _SCORE_METRICS = tuple(dict.fromkeys((SKILL, GEOMEAN_RECALL, *PENALTIES)))
-_CVRR_PARTS = ("CVRR_recognised", "CVRR_withheld")
+CVRR_PARTS = ("CVRR_recognised", "CVRR_withheld")
+"""The shares of NO and of UNKNOWN, which add up to CVRR; under policy ``licensed`` only."""
 
 # The shares of replies of each kind.
 REPLY_RATES = ("yes_rate", "no_rate", "unknown_rate", "invalid_rate", "error_rate")
@@ -112,7 +113,7 @@ METRICS = (
     *(
         name
         for name in _FORMULAS
-        if name not in EXPLANATORY_METRICS + COMPANION_METRICS + REPLY_RATES + _CVRR_PARTS
+        if name not in EXPLANATORY_METRICS + COMPANION_METRICS + REPLY_RATES + CVRR_PARTS
     ),
 )
 """The metrics of both policies, but for rates of replies, in the order of the tables."""
@@ -120,7 +121,7 @@ METRICS = (
 SYSTEM_METRICS = (*METRICS, "invalid_rate", "error_rate")
 """``METRICS`` and the rates of unusable replies."""
 
-LICENSED_METRICS = (*_SCORE_METRICS, *EXPLANATORY_METRICS, *_CVRR_PARTS)
+LICENSED_METRICS = (*_SCORE_METRICS, *EXPLANATORY_METRICS, *CVRR_PARTS)
 """The metrics of policy ``licensed`` that come before the others, but for all-three."""
 
 

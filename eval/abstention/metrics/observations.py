@@ -36,7 +36,6 @@ from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity, 
 from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
-from kg.base.packed_strings import PackedStrings
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 
@@ -199,12 +198,10 @@ def read_observations(
             *reader.list_systems(),  # which have rows, or should have some
         )
     }
-    card_ids = reader.release_ids()
-    is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=bool(common))
+    is_shared, notes = _select_shared_cards(preds, reader, common=bool(common))
     sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
     observations = _build_observations(
         reader,
-        card_ids,
         is_shared,
         preds,
         sources,
@@ -242,9 +239,10 @@ def read_observations(
 
 
 def _select_shared_cards(
-    card_ids: Sequence[str], preds: dict[str, Codes], reader: ResultReader, *, common: bool
+    preds: dict[str, Codes], reader: ResultReader, *, common: bool
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Selects the cards that every system answered in every repeat; raises unless ``common``."""
+    card_ids = reader.index.strings
     is_shared = np.ones(len(card_ids), dtype=np.bool_)
     for name, codes in preds.items():
         is_missing = codes < 0
@@ -276,7 +274,6 @@ def _select_shared_cards(
 
 def _build_observations(
     reader: ResultReader,
-    card_ids: PackedStrings,
     keep_mask: NDArray[np.bool_],
     preds: dict[str, Codes],
     sources: Sequence[Source],
@@ -287,14 +284,17 @@ def _build_observations(
 
     The sorting makes the metrics, resamples included, independent of the order of the rows.
     """
+    has_triplets = len(reader.triplet_names) > 0
+    card_ids = reader.release_ids()
     kept = card_ids.sort_indices().astype(np.int32)
     if not keep_mask.all():
         kept = kept[keep_mask[kept]]
     ids = card_ids.take(kept)
-    clusters = np.array(reader.clusters, dtype=np.int32)[kept]
-    traits = np.array(reader.traits, dtype=np.int32)[kept]
-    labels = np.frombuffer(bytes(reader.labels), dtype=np.int8)[kept]
-    golds = np.frombuffer(bytes(reader.golds), dtype=np.int8)[kept]
+    del card_ids  # A million ids take 20 MB.
+    clusters = np.frombuffer(reader.clusters, dtype=np.intc)[kept]
+    traits = np.frombuffer(reader.traits, dtype=np.intc)[kept]
+    labels = np.frombuffer(reader.labels, dtype=np.int8)[kept]
+    golds = np.frombuffer(reader.golds, dtype=np.int8)[kept]
     disagreements = np.flatnonzero(labels != golds)
     if disagreements.size:
         notes.append(
@@ -322,8 +322,8 @@ def _build_observations(
         full_labels=make_column([t.full_label for t in reader.distinct_traits], traits),
         clusters=rank_clusters(clusters, reader.cluster_names.strings),
         # Without triplets, one number stands for all cards.
-        triplets=np.array(reader.triplets, dtype=np.int32)[kept]
-        if len(reader.triplet_names)
+        triplets=np.frombuffer(reader.triplets, dtype=np.intc)[kept]
+        if has_triplets
         else np.broadcast_to(np.int32(-1), len(ids)),
         mined=np.array([t.is_mined for t in reader.distinct_traits], dtype=np.bool_)[traits],
         preds={name: _drop_repeat_axis(codes[kept]) for name, codes in preds.items()},

@@ -1,15 +1,14 @@
 """Reads result lines into columns: cards in order of appearance, answers as one byte each.
 
-Files are read in blocks. A block of rows in the format that ``epoche eval`` writes is read column
-by column, which is fast. From the first block with anything unusual or wrong, the rest of the file
-is read row by row, which is slower but can report the line of an error. Both ways give equal
-results (a test checks this).
+Files are read in blocks. A block of rows such as ``epoche eval`` writes, with or without the name
+of a card set, is read column by column, which is fast. From the first block with anything unusual
+or wrong, the rest of the file is read row by row, which is slower but can report the line of an
+error. Both ways give equal results (a test checks this).
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from eval.abstention.metrics.outcomes import (
+    ERROR,
     GOLD_CODE,
     LABEL_CODE,
     PRED_CODE,
@@ -29,8 +29,12 @@ from eval.abstention.metrics.outcomes import (
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import (
     ResultRow,
+    SystemRepeat,
     Traits,
+    UnreadablePredictions,
     build_row_decoder,
+    encode_labels,
+    group_rows,
     is_probability,
     parse_codes,
     parse_confidences,
@@ -46,11 +50,10 @@ _NAN = float("nan")
 
 _MAX_KNOWN_CLUSTERS = 10_000
 """Number of clusters whose numbers are kept in a dictionary, which is faster and larger."""
-_get_pred, _get_label, _get_gold = map(attrgetter, ("pred", "label", "gold"))
+_FOREIGN_PRED_CODE: dict[Any, int] = {**PRED_CODE, None: ERROR}
+"""Prediction of a row that names no card set → its code; others are read row by row."""
+_get_pred = attrgetter("pred")
 _get_traits = attrgetter("kind", "difficulty", "full_label", "mined_rules")
-
-SystemRepeat = tuple[str, int]
-"""A system's name and the number of one of its repeats."""
 
 
 @dataclass
@@ -92,18 +95,21 @@ class ResultReader:
     _confidences: dict[SystemRepeat, array[float]] = field(default_factory=dict)
     _card_set_path: Path | None = None
     _has_incomplete_cards: bool = False
+    _unreadable: UnreadablePredictions = field(default_factory=UnreadablePredictions)
 
     def read_file(self, path: Path, *, suffix: str = "") -> Source:
         """Reads one file, appending a suffix to its system names.
 
         Raises:
             MissingFileError: no such file.
-            RecordError: an incomplete or invalid line, an unknown label, gold or prediction.
+            RecordError: an incomplete or invalid line, an unknown label, gold or prediction, or no
+                prediction of a system is one of our labels.
             DuplicateIdError: a system answers a card twice in one repeat.
             CardSetMismatchError: a row of another card set, or of a card with another label.
         """
         n_rows = 0
         names: dict[str, None] = {}
+        self._unreadable = UnreadablePredictions()
         for first_line, n_lines, block in iter_line_blocks(path, "result file"):
             result = self._read_block(block, n_lines, path, suffix)
             if result is None:
@@ -114,6 +120,7 @@ class ResultReader:
             names.update(dict.fromkeys(systems))
         if not n_rows:
             raise RecordError("no results", where=str(path), hint="Run a system over the cards.")
+        self._unreadable.require_readable(str(path))
         for name in names:
             self.first_path.setdefault(name, path)
         return Source(path=str(path), rows=n_rows, systems=tuple(sorted(names)))
@@ -134,9 +141,9 @@ class ResultReader:
         return [sum(answers.count(code) for answers in self._preds.values()) for code in codes]
 
     def release_ids(self) -> PackedStrings:
-        """Returns the ids of the cards by number and frees the table that finds their numbers."""
+        """Returns the ids of the cards by number; frees what finds these, and names of triplets."""
         ids = self.index.strings
-        self.index = StringNumbers()
+        self.index, self.triplet_names = StringNumbers(), StringNumbers()
         return ids
 
     def list_systems(self) -> list[str]:
@@ -166,7 +173,7 @@ class ResultReader:
             confidences[: len(stored)] = stored
         return confidences
 
-    # Fast path: whole blocks of rows in the format that ``epoche eval`` writes.
+    # Fast path: whole blocks of rows of one kind, such as those that ``epoche eval`` writes.
 
     def _read_block(
         self, block: memoryview, n_lines: int, path: Path, suffix: str
@@ -179,15 +186,16 @@ class ResultReader:
         rows = decode_block(block, n_lines, build_row_decoder())
         if rows is None:
             return None
-        try:
-            preds = bytes(map(PRED_CODE.__getitem__, map(_get_pred, rows)))
-            labels = bytes(map(LABEL_CODE.__getitem__, map(_get_label, rows)))
-            golds = bytes(map(GOLD_CODE.__getitem__, map(_get_gold, rows)))
-        except (KeyError, TypeError):
+        card_set = rows[0].cards or ""
+        if any((row.cards or "") != card_set for row in rows):
             return None
-        card_sets = {row.cards for row in rows}
-        card_set = card_sets.pop() if len(card_sets) == 1 else None
-        if not card_set or (self.card_set and card_set != self.card_set):
+        if card_set and self.card_set and card_set != self.card_set:
+            return None
+        pred_codes = PRED_CODE if card_set else _FOREIGN_PRED_CODE
+        try:
+            preds = bytes(map(pred_codes.__getitem__, map(_get_pred, rows)))
+            labels, golds = encode_labels(rows)
+        except (KeyError, TypeError):
             return None
         confidences = parse_confidences(rows)
         if confidences is None:
@@ -209,7 +217,7 @@ class ResultReader:
             ):
                 return None
         answers = np.frombuffer(preds, dtype=np.uint8)
-        indices_by_key = _group_rows(rows, path.stem, suffix)
+        indices_by_key = group_rows(rows, path.stem, suffix)
         if any(
             repeat < 0 or not self._are_unanswered((system, repeat), cards[row_indices])
             for (system, repeat), row_indices in indices_by_key.items()
@@ -219,7 +227,11 @@ class ResultReader:
             self._store_block(
                 key, cards[row_indices], answers[row_indices], confidences[row_indices]
             )
-        if not self.card_set:
+            if (answers[row_indices] != ERROR).any():
+                self._unreadable.add_readable(key[0])
+        if not card_set:
+            self.n_unnamed_rows += len(rows)
+        elif not self.card_set:
             self.card_set, self._card_set_path = card_set, path
         return len(rows), [system for system, _ in indices_by_key]
 
@@ -372,6 +384,7 @@ class ResultReader:
                 hint="Remove one of the two lines, or one of the files.",
             )
         answers[card] = parse_pred(row.pred)
+        self._unreadable.add(key[0], row.pred, answers[card])
         confidence = self._parse_confidence(row, where)
         if confidence is not None:
             stored = self._confidences.setdefault(key, array("d"))
@@ -404,17 +417,3 @@ def _equals_stored_codes(
 ) -> bool:
     stored = np.frombuffer(stored_codes, dtype=np.uint8)[indices]
     return bool(np.array_equal(stored, np.frombuffer(codes, dtype=np.uint8)))
-
-
-def _group_rows(
-    rows: Sequence[ResultRow], stem: str, suffix: str
-) -> dict[SystemRepeat, np.ndarray[Any, Any]]:
-    """Returns the row indices of each system and repeat, in the order of their first row."""
-    given = [(row.system, row.repeat) for row in rows]
-    indices: defaultdict[SystemRepeat, list[int]] = defaultdict(list)
-    if len(set(given)) > 1:
-        for index, (system, repeat) in enumerate(given):
-            indices[(system or stem) + suffix, repeat or 0].append(index)
-        return {key: np.array(row_indices) for key, row_indices in indices.items()}
-    system, repeat = given[0]
-    return {((system or stem) + suffix, repeat or 0): np.arange(len(rows))}

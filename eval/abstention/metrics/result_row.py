@@ -1,15 +1,25 @@
-"""The fields of a result line that metrics need, and the codes of its label and gold answer."""
+"""The fields of a result line that metrics need, their codes, and predictions that are no label."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from eval.abstention.metrics.outcomes import GOLD_CODE, LABEL_CODE, Floats
+from eval.abstention.metrics.outcomes import ERROR, GOLD_CODE, LABEL_CODE, PRED_CODE, Floats
+from eval.model.foreign_values import make_storable
 from kg.base.errors import RecordError
+from kg.base.plain_text import clean_text
+
+SystemRepeat = tuple[str, int]
+"""A system's name and the number of one of its repeats."""
+MAX_EXAMPLES: Final = 3
+"""Maximum number of predictions that a message shows."""
+_MAX_SHOWN_CHARS: Final = 60
 
 
 class Traits(NamedTuple):
@@ -78,6 +88,22 @@ def parse_codes(row: ResultRow, where: str) -> tuple[int, int]:
     return label, gold
 
 
+def encode_labels(rows: Sequence[ResultRow]) -> tuple[bytes, bytes]:
+    """Returns the codes of many rows' labels and golds; where no row has one, the other's.
+
+    Raises:
+        KeyError: a label or gold is unknown, or only some rows have one.
+    """
+    given = [row.label for row in rows], [row.gold for row in rows]
+    labels, golds = (
+        b"" if values.count(None) == len(values) else bytes(codes[value or ""] for value in values)
+        for values, codes in zip(given, (LABEL_CODE, GOLD_CODE), strict=True)
+    )
+    if not labels and not golds:
+        raise KeyError(None)
+    return labels or golds, golds or labels
+
+
 def parse_confidences(rows: Sequence[ResultRow]) -> Floats | None:
     """Returns confidences, nan where there is none; ``None`` if one is not a probability."""
     values = [row.confidence for row in rows]
@@ -95,3 +121,66 @@ def parse_confidences(rows: Sequence[ResultRow]) -> Floats | None:
 def is_probability(value: object) -> bool:
     """Returns whether a confidence is a number from 0 to 1."""
     return type(value) in (float, int) and 0 <= value <= 1  # type: ignore[operator]
+
+
+def group_rows(
+    rows: Sequence[ResultRow], stem: str, suffix: str
+) -> dict[SystemRepeat, np.ndarray[Any, Any]]:
+    """Returns the row indices of each system and repeat, in the order of their first row."""
+    given = [(row.system, row.repeat) for row in rows]
+    indices: defaultdict[SystemRepeat, list[int]] = defaultdict(list)
+    if len(set(given)) > 1:
+        for index, (system, repeat) in enumerate(given):
+            indices[(system or stem) + suffix, repeat or 0].append(index)
+        return {key: np.array(row_indices) for key, row_indices in indices.items()}
+    system, repeat = given[0]
+    return {((system or stem) + suffix, repeat or 0): np.arange(len(rows))}
+
+
+def describe_unreadable(examples: Iterable[object], n_unreadable: int, n_all: int) -> str:
+    """Says how many predictions are no answer, and shows the first different ones."""
+    texts = dict.fromkeys(make_storable(str(example)) for example in examples)
+    shown = ", ".join(repr(clean_text(t, _MAX_SHOWN_CHARS)) for t in islice(texts, MAX_EXAMPLES))
+    return f"{n_unreadable} of {n_all} predictions are no answer (INVALID): {shown}"
+
+
+class UnreadablePredictions:
+    """Counts the predictions of each system of a file that are none of our labels.
+
+    A system of which none can be read is refused: its labels or their field are wrong. That is not
+    so of a model's replies that were all unusable: its rows say ``INVALID``, one of our labels.
+    """
+
+    def __init__(self) -> None:
+        self._readable: set[str] = set()
+        self._n_errors: Counter[str] = Counter()
+        self._n_unreadable: Counter[str] = Counter()
+        self._examples: dict[str, dict[str, None]] = {}
+
+    def add(self, system: str, pred: object, code: int) -> None:
+        """Adds the prediction of a row, and the code that it was read as."""
+        if code == ERROR:
+            self._n_errors[system] += 1
+        elif isinstance(pred, str) and pred in PRED_CODE:
+            self._readable.add(system)
+        else:
+            self._n_unreadable[system] += 1
+            examples = self._examples.setdefault(system, {})
+            if len(examples) < MAX_EXAMPLES:
+                examples.setdefault(str(pred))
+
+    def add_readable(self, system: str) -> None:
+        """Notes that a system has a prediction that is one of our labels."""
+        self._readable.add(system)
+
+    def require_readable(self, where: str) -> None:
+        """Raises a ``RecordError`` if no prediction of a system can be read, and one was given."""
+        for system, n_unreadable in self._n_unreadable.items():
+            if system not in self._readable:
+                n_all = n_unreadable + self._n_errors[system]
+                raise RecordError(
+                    describe_unreadable(self._examples[system], n_unreadable, n_all),
+                    where=f"{where}, field pred of {clean_text(system)!r}",
+                    hint="Write YES, NO or UNKNOWN; `epoche score` also reads replies in words, "
+                    "and takes another field with --map pred=….",
+                )

@@ -24,7 +24,7 @@ from kg.claims import LABELS
 
 _N_USABLE = len(PREDS) - len(UNUSABLE)
 _CHUNK = 50_000
-"""Number of triplets that are scored at once, to need little memory."""
+"""Number of triplets or cards that are looked at at once, to need little memory."""
 
 
 def find_triplets(numbers: NDArray[np.int32], labels: Codes) -> NDArray[np.int32]:
@@ -37,14 +37,17 @@ def find_triplets(numbers: NDArray[np.int32], labels: Codes) -> NDArray[np.int32
     Returns:
         Indices of the cards, shape (triplets, 3), in the order of the first card of each triplet.
     """
-    cards = np.flatnonzero(numbers >= 0).astype(np.int32)
-    if not cards.size:
-        return np.empty((0, len(LABELS)), dtype=np.int32)
-    counts = np.zeros((int(numbers.max()) + 1, len(LABELS)), dtype=np.int32)
-    np.add.at(counts, (numbers[cards], labels[cards]), 1)
-    cards = cards[(counts == 1).all(axis=1)[numbers[cards]]]
-    order = np.argsort(numbers[cards], kind="stable")
-    triplets: NDArray[np.int32] = cards[order].reshape(-1, len(LABELS))
+    n = int(numbers.max(initial=-1)) + 1
+    counts = np.zeros((n, len(LABELS)), dtype=np.int32)
+    members = np.empty((n, len(LABELS)), dtype=np.int32)
+    for start in range(0, len(numbers) if n else 0, _CHUNK):
+        part = numbers[start : start + _CHUNK]
+        cards = np.flatnonzero(part >= 0)
+        places = part[cards], labels[start : start + _CHUNK][cards]
+        np.add.at(counts, places, 1)
+        members[places] = start + cards
+    triplets: NDArray[np.int32] = members[(counts == 1).all(axis=1)]
+    triplets.sort(axis=1)
     return triplets[np.argsort(triplets[:, 0])]
 
 
@@ -55,9 +58,12 @@ def describe_incomplete_triplets(cards: CardColumns) -> list[str]:
     may have been removed.
     """
     is_headline = find_headline_cards(cards.kinds)
-    numbers = cards.triplets[is_headline]
-    n_whole = len(find_triplets(numbers, cards.labels[is_headline]))
-    n_incomplete = np.unique(numbers[numbers >= 0]).size - n_whole
+    selection = slice(None) if is_headline.all() else is_headline
+    numbers = cards.triplets[selection]
+    n_whole = len(find_triplets(numbers, cards.labels[selection]))
+    occurs = np.zeros(int(numbers.max(initial=-1)) + 2, dtype=np.bool_)
+    occurs[numbers] = True  # the last place is that of -1
+    n_incomplete = int(occurs[:-1].sum()) - n_whole
     if not n_incomplete:
         return []
     lack = f"{format_count(n_incomplete, 'triplet')} {'lacks' if n_incomplete == 1 else 'lack'}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 _MAX_LISTED_ROWS = 10
 """Maximum number of malformed rows that are listed."""
-_PIPE_WIDTH = 120
-"""Width of the output, in columns, if it goes to a file or a pipe."""
 
 
 def main(
@@ -76,6 +73,7 @@ def main(
 def _print_statistics(loaded_samples: LoadedSamples, *, as_json: bool) -> None:
     from eval.extraction.samples.dataset_statistics import compute_statistics, render_tables
     from kg.base.files import to_json_bytes
+    from kg.base.table_printer import print_table
 
     for note in loaded_samples.notes:
         print_warning(note)
@@ -85,11 +83,8 @@ def _print_statistics(loaded_samples: LoadedSamples, *, as_json: bool) -> None:
     if as_json:
         print_json(to_json_bytes(statistics, indent=2).decode())
         return
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     for table in render_tables(statistics):
-        console.print(table, markup=False, highlight=False)
+        print_table(table)
 
 
 def _print_schema_summary(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -15,8 +14,6 @@ from kg.base.console import print_text, run_script, track_progress
 from kg.base.plain_text import format_count
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from eval.harness.base_run import RunResult
     from eval.retrieval_eval.manifest import RetrievalManifest
     from eval.retrieval_eval.record import RetrievalReport
@@ -24,8 +21,6 @@ if TYPE_CHECKING:
 
 DEFAULT_BASELINES = ("bm25", "dense", "hybrid")
 DEFAULT_RETRIEVERS = ("facts", "kg", "section_tree", "ensemble")
-_PIPE_WIDTH = 160
-"""Columns of a table that is written to a file or pipe, where the terminal's width is unknown."""
 
 
 class SplitChoice(StrEnum):
@@ -174,9 +169,10 @@ def print_report(out: Path) -> RetrievalReport:
     """Writes the outputs of a run, prints its metrics and comparisons, and returns them."""
     from eval.retrieval_eval.outputs import write_outputs
     from eval.retrieval_eval.text import build_table, describe_report
+    from kg.base.table_printer import print_table
 
     report = write_outputs(out)
-    _print_table(build_table(report))
+    print_table(build_table(report))
     for line in describe_report(report):
         print_text(line)
     print_text(report.signature)
@@ -197,14 +193,6 @@ def _print_counts(done: RunResult[RetrievalManifest], n_retrievers: int, n_quest
 
 def _show_settings(settings: Sequence[FusionSetting]) -> Iterable[FusionSetting]:
     return track_progress(settings, what="settings", total=len(settings))
-
-
-def _print_table(table: Table) -> None:
-    """Prints a table: as wide as the terminal, or ``_PIPE_WIDTH`` columns in a file or pipe."""
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    Console(width=width).print(table, markup=False, highlight=False)
 
 
 if __name__ == "__main__":

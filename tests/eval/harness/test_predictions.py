@@ -141,6 +141,12 @@ def test_predictions_that_are_no_answers_are_shown_and_refused_if_all_are(
     done = cards.score_file("--predictions", "own=p.jsonl")
     assert done.code == 0
     assert f"own: {len(ids) - 1} of {len(ids)} predictions are no answer" in done.err
+    write_lines("failed.jsonl", [*rows[1:], {"id": ids[0], "pred": "ERROR"}])
+    done = cards.score_file("--predictions", "own=failed.jsonl", "--overwrite")
+    line = check_error_line(done, 12)
+    assert f"{len(ids) - 1} of {len(ids)} predictions are no answer" in line
+    write_lines("unusable.jsonl", [{"id": name, "pred": "INVALID", "raw": "frob"} for name in ids])
+    assert cards.score_file("--predictions", "own=unusable.jsonl", "--overwrite").code == 0
 
 
 def test_no_empty_name_is_printed(case: Case) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
+import re
 import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eval.abstention.metrics import reader
+from eval.abstention.metrics import card_columns, reader, triplets
 from eval.abstention.metrics.observations import Observations, read_observations
+from eval.abstention.result import PREDS
 from kg.base import files
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, EpocheError, RecordError
 
@@ -53,6 +56,13 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
     return path
 
 
+def remove_fields(
+    rows: Iterable[dict[str, Any]], names: Iterable[str] = ("cards",)
+) -> list[dict[str, Any]]:
+    """Removes fields that rows of other programs may lack."""
+    return [{key: row[key] for key in row if key not in names} for row in rows]
+
+
 def read_both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
     """Reads a file by blocks and by rows; returns both results, observations or errors."""
     results = []
@@ -86,18 +96,31 @@ def list_observation_values(observations: Observations) -> list[Any]:
 
 @pytest.mark.parametrize("block_bytes", [1, 700, 1 << 22])
 @pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("absent", [(), ("cards",), ("cards", "label"), ("cards", "gold", "kind")])
 def test_block_and_row_readers_agree(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int, repeats: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    block_bytes: int,
+    repeats: int,
+    absent: tuple[str, ...],
 ) -> None:
-    path = write_rows(tmp_path / "r.jsonl", make_rows(["a", "b"], repeats=repeats))
+    path = write_rows(
+        tmp_path / "r.jsonl", remove_fields(make_rows(["a", "b"], repeats=repeats), absent)
+    )
     monkeypatch.setattr(files, "_BLOCK_BYTES", block_bytes)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
     assert by_blocks == by_rows
     assert by_blocks[1][0] == "c000", "the first card id"
 
 
-def test_epoche_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_rows(tmp_path / "r.jsonl", make_rows(["a"], repeats=2))
+@pytest.mark.parametrize("absent", [(), ("cards",), ("cards", "label"), ("cards", "gold", "kind")])
+def test_files_of_alike_rows_are_read_in_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absent: tuple[str, ...]
+) -> None:
+    rows = remove_fields(make_rows(["a"], repeats=2), absent)
+    if absent:
+        rows[0]["pred"] = None
+    path = write_rows(tmp_path / "r.jsonl", rows)
 
     def fail_on_row(*_: object) -> int:
         raise AssertionError("read row by row")
@@ -119,15 +142,21 @@ INVALID_VALUES: list[tuple[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("is_named", [True, False])
 @pytest.mark.parametrize(("key", "value"), INVALID_VALUES)
 @settings(
     max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(position=st.integers(0, 29))
 def test_block_and_row_readers_agree_on_odd_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any, position: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    value: Any,
+    position: int,
+    is_named: bool,
 ) -> None:
-    rows = make_rows(["a"])
+    rows = make_rows(["a"]) if is_named else remove_fields(make_rows(["a"]))
     rows[position] = {**rows[position], key: value}
     path = write_rows(tmp_path / "r.jsonl", rows)
     by_blocks, by_rows = read_both_ways(path, monkeypatch)
@@ -195,7 +224,10 @@ def test_same_repeat_twice_is_a_duplicate(tmp_path: Path) -> None:
         read_observations([write_rows(tmp_path / "r.jsonl", [*rows, rows[5]])])
 
 
-def test_reading_needs_few_bytes_per_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+def test_reading_needs_few_bytes_per_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
     monkeypatch.setattr(files, "_BLOCK_BYTES", 1 << 16)
 
     def measure_peak(n_rows: int) -> int:
@@ -207,7 +239,7 @@ def test_reading_needs_few_bytes_per_row(tmp_path: Path, monkeypatch: pytest.Mon
             }
             for card in range(n_rows)
         ]
-        path = write_rows(tmp_path / f"{n_rows}.jsonl", rows)
+        path = write_rows(tmp_path / f"{n_rows}.jsonl", rows if is_named else remove_fields(rows))
         del rows
         tracemalloc.start()
         try:
@@ -219,3 +251,88 @@ def test_reading_needs_few_bytes_per_row(tmp_path: Path, monkeypatch: pytest.Mon
     measure_peak(2_000)  # also imports what is imported late
     # As Python strings, these fields took 396 bytes per row; now they take about 140.
     assert measure_peak(42_000) - measure_peak(2_000) < 200 * 40_000
+
+
+def make_foreign_rows(preds: Iterable[Any], system: str = "own") -> list[dict[str, Any]]:
+    return [
+        {"id": f"c{number}", "system": system, "label": "ECU"[number % 3], "pred": pred}
+        for number, pred in enumerate(preds)
+    ]
+
+
+@pytest.mark.parametrize("preds", [["yes", "maybe", "yes", 3, "no"], [None, "yes", "maybe", 3]])
+def test_predictions_of_others_of_which_none_can_be_read_are_refused(
+    tmp_path: Path, preds: list[Any]
+) -> None:
+    rows = [*make_foreign_rows(["YES"] * len(preds), "fine"), *make_foreign_rows(preds)]
+    n = sum(pred is not None for pred in preds)
+    text = f"{n} of {len(preds)} predictions are no answer (INVALID): 'yes', 'maybe', '3'"
+    with pytest.raises(RecordError, match=re.escape(text) + r" \(.*r\.jsonl, field pred of 'own'"):
+        read_observations([write_rows(tmp_path / "r.jsonl", rows)])
+
+
+@pytest.mark.parametrize(
+    "preds", [["INVALID"] * 4, [None, "ERROR"], ["yes", "maybe", "NO"], ["yes", "INVALID"]]
+)
+def test_bad_results_are_scored_where_some_prediction_is_a_label(
+    tmp_path: Path, preds: list[Any]
+) -> None:
+    observations = read_observations(
+        [write_rows(tmp_path / "r.jsonl", make_foreign_rows(preds, "own"))]
+    )
+    assert len(observations.preds["own"]) == len(preds)
+
+
+def test_run_whose_replies_were_all_unusable_is_scored(tmp_path: Path) -> None:
+    rows = [{**row, "pred": "INVALID", "raw": "maybe"} for row in make_rows(["a"])]
+    codes = read_observations([write_rows(tmp_path / "r.jsonl", rows)]).preds["a"]
+    assert set(codes.tolist()) == {PREDS.index("INVALID")}
+
+
+def test_cards_without_a_name_are_named_by_their_content(tmp_path: Path) -> None:
+    """The name is the hash of one JSON array, however many cards are looked at at once."""
+    rows = remove_fields(make_rows(["a"]), ("cards", "difficulty"))
+    for number, row in enumerate(rows):
+        row["triplet"] = "" if number % 7 == 6 else f"t{number % 4}"
+    path = write_rows(tmp_path / "r.jsonl", rows)
+    observations = read_observations([path])
+    numbers = observations.triplets.tolist()
+    cards = [
+        [
+            *(card, "ECU"[label], GOLD["ECU"[gold]], kind, cluster),
+            -1 if triplet < 0 else numbers.index(triplet),
+        ]
+        for card, label, gold, kind, cluster, triplet in zip(
+            observations.ids,
+            observations.labels.tolist(),
+            observations.golds.tolist(),
+            observations.kinds,
+            observations.clusters.tolist(),
+            numbers,
+            strict=True,
+        )
+    ]
+    content = b"kind cluster triplet" + json.dumps(cards, separators=(",", ":")).encode()
+    for chunk in (7, 10_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(card_columns, "_CHUNK", chunk)
+            name = read_observations([path]).card_set
+        assert name == f"ids-{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def test_triplets_are_found_however_many_cards_are_looked_at() -> None:
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(-1, 24, 60).astype(np.int32)
+    labels = rng.integers(0, 3, 60).astype(np.int8)
+    expected = []
+    for number in range(24):
+        cards = np.flatnonzero(numbers == number)
+        if sorted(labels[cards]) == [0, 1, 2]:
+            expected.append(cards.tolist())
+    assert expected
+    for chunk in (7, 50_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(triplets, "_CHUNK", chunk)
+            assert triplets.find_triplets(numbers, labels).tolist() == sorted(expected)
+    assert triplets.find_triplets(numbers[:0], labels[:0]).shape == (0, 3)
+    assert triplets.find_triplets(np.full(4, -1, np.int32), labels[:4]).shape == (0, 3)
