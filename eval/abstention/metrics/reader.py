@@ -186,10 +186,9 @@ class ResultReader:
         rows = decode_block(block, n_lines, build_row_decoder())
         if rows is None:
             return None
-        card_set = rows[0].cards or ""
-        if any((row.cards or "") != card_set for row in rows):
-            return None
-        if card_set and self.card_set and card_set != self.card_set:
+        card_sets = {row.cards or "" for row in rows}
+        card_set = card_sets.pop()
+        if card_sets or (card_set and self.card_set and card_set != self.card_set):
             return None
         pred_codes = PRED_CODE if card_set else _FOREIGN_PRED_CODE
         try:

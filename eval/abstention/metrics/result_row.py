@@ -94,10 +94,13 @@ def encode_labels(rows: Sequence[ResultRow]) -> tuple[bytes, bytes]:
     Raises:
         KeyError: a label or gold is unknown, or only some rows have one.
     """
-    given = [row.label for row in rows], [row.gold for row in rows]
+    given: list[tuple[list[Any], dict[str, int]]] = [
+        ([row.label for row in rows], LABEL_CODE),
+        ([row.gold for row in rows], GOLD_CODE),
+    ]
     labels, golds = (
-        b"" if values.count(None) == len(values) else bytes(codes[value or ""] for value in values)
-        for values, codes in zip(given, (LABEL_CODE, GOLD_CODE), strict=True)
+        b"" if values.count(None) == len(values) else bytes(map(codes.__getitem__, values))
+        for values, codes in given
     )
     if not labels and not golds:
         raise KeyError(None)
