@@ -20,6 +20,11 @@ class CardOrigin(msgspec.Struct, frozen=True):
     """
 
     cards_sha256: str | None = None
+    cards_file_sha256: str | None = None
+    """SHA-256 of the card file's bytes: also of kinds, clusters, claims and proofs. Null in
+    manifests of earlier versions."""
+    accepted_changes: tuple[str, ...] = ()
+    """The changes of other card files that ``--allow-changed`` accepted when these were made."""
     domain: str | None = None
     graph_sha256: str | None = None
     full_graph_sha256: str | None = None

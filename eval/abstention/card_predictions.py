@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from cards.card_integrity import accept_changed_cards
 from cards.card_origin import read_card_origin
 from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
@@ -40,6 +41,7 @@ def write_card_predictions(
     *,
     field_map: Mapping[str, str],
     overwrite: bool = False,
+    allow_changed: bool = False,
 ) -> tuple[RunManifest, dict[str, Predictions]]:
     """Writes rows and manifest as ``epoche eval`` does; a card without a prediction is an ERROR.
 
@@ -49,6 +51,7 @@ def write_card_predictions(
         out: the result file.
         field_map: our name of a field → the files' name.
         overwrite: whether an existing result file is replaced.
+        allow_changed: accept cards that their manifest does not describe; the manifest says so.
 
     Returns:
         The manifest as written, and what was read from each file.
@@ -56,6 +59,7 @@ def write_card_predictions(
     Raises:
         MissingFileError, RecordError, DuplicateIdError: cards or predictions cannot be read.
         RecordError: also if no prediction of a file is an answer.
+        ChangedRunError: the cards changed after they were made, and this is not accepted.
         WriteError: the result file exists, would overwrite an input, or cannot be written.
     """
     form = PredictionFormat(value="pred", noun="card", read_value=_read_value, field_map=field_map)
@@ -69,6 +73,9 @@ def write_card_predictions(
             hint="Choose another --out, or use --overwrite to replace it.",
         )
     with CardFile(cards_file) as cards:
+        accepted = accept_changed_cards(
+            [cards_file], allow_changed=allow_changed, card_set=cards.sha256
+        )
         predictions = renumber_repeats(
             {file.name: read_predictions(file, _CardIds(cards), form) for file in files}
         )
@@ -99,6 +106,7 @@ def write_card_predictions(
             ended=utc_now(),
             status="complete",
             counts=counts,
+            accepted_card_changes=accepted or msgspec.UNSET,
         )
 
         def iter_rows() -> Iterator[dict[str, Any]]:

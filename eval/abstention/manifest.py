@@ -91,6 +91,9 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     """By system, the observed mode of structured output and the reported model names."""
     accepted_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """What ``--allow-changed`` accepted when the run was resumed or merged; absent if nothing."""
+    accepted_card_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The changes of the cards that ``--allow-changed`` accepted before they were asked, or when
+    they were joined or worded otherwise; absent if there are none."""
     content_sha256: str = ""
     """Digest of all other fields, so that changes of the manifest are noticed; empty while a
     session runs."""

@@ -13,13 +13,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-import msgspec
-import numpy as np
-
-from cards.card_blocks import CardBlock, CheckedCard, iter_card_blocks
+from cards.card import CardSetHash
+from cards.card_blocks import CardBlock, iter_card_blocks
+from cards.card_integrity import find_changed_cards
 from cards.card_origin import read_card_origin
-from cards.consistency import find_card_problems
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
+from eval.abstention.row_comparison import ReadCards, RowComparison, list_card_problems
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
@@ -32,8 +31,7 @@ from eval.harness.verification.changed_files import (
     warn_unverified,
 )
 from kg.base.errors import ChangedRunError
-from kg.base.files import iter_decoded_lines, sha256_file
-from kg.base.packed_strings import StringNumbers
+from kg.base.files import sha256_file
 from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
 
@@ -41,6 +39,7 @@ CHANGED_CARDS: Final = "cards:changed"
 """What signatures say if cards contradict themselves or their run, and were accepted."""
 UNCHECKED_CARDS: Final = "cards:unchecked"
 """What signatures say of runs whose card file is not there."""
+_ACCEPTED_CARDS: Final = "Accepted with --allow-changed before the cards were asked"
 _MAX_NAMED_FILES: Final = 1
 
 
@@ -68,19 +67,6 @@ def digest_rows(path: Path) -> str:
         for line in handle:
             total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
     return f"{total % (1 << 256):064x}"
-
-
-@dataclass(frozen=True)
-class ReadCards:
-    """The cards that rows are about.
-
-    Attributes:
-        index: card id → its number.
-        get_fields: returns the ``COPIED_FIELDS`` of the card with a number.
-    """
-
-    index: StringNumbers
-    get_fields: Callable[[int], tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -124,9 +110,15 @@ class _Findings:
             names = join_first([path.name for path in paths], _MAX_NAMED_FILES)
             self.warnings.append(f"{sentence.format(names)} ({detail}).")
 
+    def add_accepted_cards(self, changes: Sequence[str]) -> None:
+        """Adds the changes of cards that were accepted before the cards were asked or joined."""
+        if changes:
+            self.details["cards"] = CHANGED_CARDS
+            self.warnings += [f"{_ACCEPTED_CARDS}: {change}." for change in changes]
+
     def to_integrity(self) -> Integrity:
         """Returns what was found."""
-        return Integrity(tuple(self.details.values()), tuple(self.warnings))
+        return Integrity(tuple(self.details.values()), tuple(dict.fromkeys(self.warnings)))
 
 
 def check_integrity(
@@ -168,6 +160,8 @@ def check_integrity(
         if manifest is not None and (recorded := describe_recorded(manifest)):
             findings.details["rows"] = CHANGED_ROWS
             findings.warnings += recorded
+        if manifest is not None:
+            findings.add_accepted_cards(manifest.accepted_card_changes or ())
     sentence = "Nothing shows whether rows of {} were changed"
     findings.add_mark(UNVERIFIED_ROWS, sentence, unverified)
     graphs = {
@@ -181,7 +175,7 @@ def check_integrity(
     if with_cards and manifests:
         _check_named_cards(manifests, compared_rows, findings)
     blocks = (block for path in named_cards for block in iter_card_blocks(path))
-    findings.add(CHANGED_CARDS, _RowComparison(compared_rows).compare(blocks))
+    findings.add(CHANGED_CARDS, RowComparison(compared_rows).compare(blocks))
     return findings.to_integrity()
 
 
@@ -191,7 +185,9 @@ def check_card_files(
     *,
     allow_changed: bool = False,
 ) -> Integrity:
-    """Refuses cards that are copies of others, or have a label that their own proof contradicts.
+    """Refuses cards that changed after they were made, or contradict themselves or each other.
+
+    A card does so if it is a copy of another, or has a label that its own proof contradicts.
 
     Args:
         paths: the files of one card set. A copy may be in another file.
@@ -203,21 +199,18 @@ def check_card_files(
         MissingFileError, RecordError: a file does not exist or is damaged.
     """
     findings = _Findings(allow_changed=allow_changed)
-    findings.add(CHANGED_CARDS, _find_card_problems(paths, on_block))
+    hashes = {path: CardSetHash() for path in paths}
+
+    def add_block(block: CardBlock) -> None:
+        hashes[block.path].add(block.cards)
+        on_block(block)
+
+    findings.add(CHANGED_CARDS, list_card_problems(paths, add_block))
+    changed = (find_changed_cards(path, hashes[path].hexdigest()) for path in paths)
+    findings.add(CHANGED_CARDS, filter(None, changed))
+    for path in paths:
+        findings.add_accepted_cards(read_card_origin(path).accepted_changes)
     return findings.to_integrity()
-
-
-def _find_card_problems(
-    paths: Sequence[Path], on_block: Callable[[CardBlock], object]
-) -> Iterator[ChangedRunError]:
-    for problem in find_card_problems(paths, on_block):
-        yield ChangedRunError(
-            f"card {problem.id!r}: {problem.field} is {problem.found}, should be "
-            f"{problem.expected}",
-            where=f"{problem.path}:{problem.line}",
-            hint="Make the cards again, and run again (`epoche verify` lists all such cards); "
-            "--allow-changed accepts them, and every signature then says so.",
-        )
 
 
 def _check_named_cards(
@@ -240,7 +233,7 @@ def _check_named_cards(
             rows = None
     sentence = "Nothing shows whether the cards of {} were changed: their file was not found"
     findings.add_mark(UNCHECKED_CARDS, sentence, unchecked)
-    checker = _RowComparison(rows)
+    checker = RowComparison(rows)
     # Each file alone: two of them have the same cards, which are no copies of each other.
     for card_file in unchanged.values():
         findings.add(CHANGED_CARDS, checker.find_problems(card_file))
@@ -307,93 +300,6 @@ def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> Cha
             hint="Name the cards of the run with --cards, or run again; --allow-changed accepts "
             "them, and every signature then says so.",
         )
-    recorded = read_card_origin(card_file).cards_sha256
-    if recorded not in (None, manifest.cards_sha256):
-        return ChangedRunError(
-            f"{card_file.name} changed after it was made: its manifest is of card set "
-            f"{str(recorded)[:12]}, and the run is of {manifest.cards_sha256[:12]}",
-            where=str(manifest_path(card_file)),
-            hint="Make the cards again, and run again; --allow-changed accepts them, and every "
-            "signature then says so.",
-        )
-    return None
-
-
-class _RowComparison:
-    """Compares the cards in rows with those in card files, which are checked, too.
-
-    Args:
-        rows: the cards in the rows; None to leave the rows out.
-    """
-
-    def __init__(self, rows: ReadCards | None) -> None:
-        self._rows = rows
-        self._is_found = np.zeros(len(rows.index) if rows is not None else 0, dtype=np.bool_)
-
-    def find_problems(self, card_file: Path) -> Iterator[ChangedRunError]:
-        """Yields what is wrong with the cards, and fields in rows that are not those of cards."""
-        different: list[ChangedRunError] = []
-        yield from _find_card_problems(
-            [card_file], lambda block: different.extend(self.compare([block]))
-        )
-        yield from different
-
-    def compare(self, blocks: Iterable[CardBlock]) -> Iterator[ChangedRunError]:
-        """Yields the cards of which the rows have another field."""
-        if self._rows is not None:
-            for block in blocks:
-                yield from self._compare_block(block, self._rows)
-
-    def _compare_block(self, block: CardBlock, rows: ReadCards) -> Iterator[ChangedRunError]:
-        numbers = rows.index.find_all([card.id for card in block.cards])
-        self._is_found[numbers[numbers >= 0]] = True
-        for line, card, number in zip(block.lines, block.cards, numbers.tolist(), strict=True):
-            if number < 0:
-                continue
-            fields = _list_card_fields(card), rows.get_fields(number)
-            if fields[0] == fields[1]:
-                continue
-            name, expected, found = next(
-                one for one in zip(COPIED_FIELDS, *fields, strict=True) if one[1] != one[2]
-            )
-            yield ChangedRunError(
-                f"card {card.id!r} has {name} {expected!r}, and {found!r} in the rows",
-                where=f"{block.path}:{line}",
-                hint=ACCEPT_HINT,
-            )
-
-    def find_foreign_cards(self, files: Sequence[Path]) -> Iterator[ChangedRunError]:
-        """Yields the first row of a card that is in none of the card files."""
-        if self._rows is None or self._is_found.all():
-            return
-        number = int(np.argmin(self._is_found))
-        foreign = self._rows.index.strings[number]
-        decode = msgspec.json.Decoder(_RowId).decode
-        lines = (
-            f"{path}:{line}"
-            for path in files
-            for line, row in iter_decoded_lines(path, "result", decode)
-            if row.id == foreign
-        )
-        yield ChangedRunError(
-            f"a row of card {foreign!r}, which is not in the card file of the run",
-            where=next(lines, ", ".join(map(str, files))),
-            hint=ACCEPT_HINT,
-        )
-
-
-COPIED_FIELDS: Final = (
-    *("label", "gold", "kind", "difficulty", "full_label", "mined_rules", "triplet", "cluster"),
-)
-"""The fields of cards that rows copy and metrics read."""
-
-
-def _list_card_fields(card: CheckedCard) -> tuple[object, ...]:
-    return (
-        *(card.label, card.gold, card.kind, card.difficulty or "", card.full_label),
-        *(card.rests_on_mined_rules, card.triplet, card.cluster),
-    )
-
-
-class _RowId(msgspec.Struct):
-    id: str
+    if manifest.accepted_card_changes:
+        return None
+    return find_changed_cards(card_file, manifest.cards_sha256)

@@ -128,7 +128,7 @@ def forge_hashes(folder: Path, *, with_cards: bool = False) -> None:
         rows_sha256=sha256_file(rows),
     )
     if with_cards:
-        edit_manifest(folder, "cards", cards_sha256=card_set)
+        edit_manifest(folder, "cards", cards_sha256=card_set, cards_file_sha256=sha256_file(cards))
 
 
 # Changes of cards.
@@ -453,6 +453,73 @@ def test_copies_and_swapped_labels_are_named_with_their_lines(folder: Path) -> N
     assert "a copy of card" in message
     assert "cards.jsonl:13" in message
     check_verified_cards(folder, "cards.jsonl:13: card 'copy0': facts and question is a copy of")
+
+
+CARD_CHANGES: dict[str, Change] = {
+    "hard cards removed": lambda folder: write_lines(
+        folder / "cards.jsonl", read_lines(folder / "cards.jsonl")[:6]
+    ),
+    "E and C swapped": swap_labels,
+    "question edited": partial(edit_card, question="Is the moon made of cheese?"),
+    "kind edited": partial(edit_card, kind="near-miss/sibling"),
+    "cluster edited": partial(edit_card, cluster="another"),
+}
+
+
+def list_card_commands(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Lists the commands that read cards and write cards or rows."""
+    cards, out = folder / "cards.jsonl", folder / "new.jsonl"
+    return {
+        "join": ("join", cards, "--out", out),
+        "near-miss": ("near-miss", "--cards", cards, "--num", 2, "--out", out),
+        "paraphrase": ("paraphrase", cards, "--out", out),
+        "eval": ("eval", "--cards", cards, "--system", "rag", "--out", out),
+        "score": (
+            *("score", "--cards", cards, "--predictions", folder / "rag.jsonl"),
+            *("--out", out, "--resamples", 100),
+        ),
+        "degrade": ("degrade", "--cards", cards, "--system", "rag", "--out", folder / "new", *FEW),
+    }
+
+
+@pytest.mark.parametrize("change", CARD_CHANGES)
+def test_cards_that_their_manifest_does_not_describe_are_not_passed_on(
+    folder: Path, change: str
+) -> None:
+    CARD_CHANGES[change](folder)
+    for command in list_card_commands(folder).values():
+        line = check_error_line(run_epoche(*command), CHANGED)
+        assert "cards.jsonl changed after it was made" in line
+        assert "cards.manifest.json" in line
+        assert not list(folder.glob("new*"))
+
+
+@pytest.mark.parametrize("command", ["join", "near-miss", "paraphrase", "eval", "score"])
+def test_accepted_cards_are_marked_in_what_is_made_of_them(folder: Path, command: str) -> None:
+    CARD_CHANGES["kind edited"](folder)
+    done = run_epoche(*list_card_commands(folder)[command], "--allow-changed")
+    assert done.code == 0, done.err
+    assert "warning: Accepted with --allow-changed: cards.jsonl changed after it" in done.err
+    rows = folder / "new.jsonl"
+    if command not in ("eval", "score"):
+        rows = folder / "rows.jsonl"
+        asked = run_epoche(
+            "eval", "--cards", folder / "new.jsonl", "--system", "rag", "--out", rows
+        )
+        assert asked.code == 0, asked.err
+    measured = run_epoche("metrics", rows, *FEW, "--out", folder / "m.json")
+    assert measured.code == 0, measured.err
+    assert "WARNING: Accepted with --allow-changed before the cards were asked" in measured.out
+    assert "|cards:changed|" in (folder / "m.json").read_text("utf-8")
+
+
+def test_cards_that_the_user_names_must_be_those_of_their_manifest(folder: Path) -> None:
+    edit_manifest(folder, "cards", cards_sha256="0" * 64)
+    flags = ("--cards", folder / "cards.jsonl")
+    for name, result in run_all(folder, *flags).items():
+        line = check_error_line(result, 1 if name == "gate" else CHANGED)
+        assert "cards.jsonl changed after it was made: its manifest is of card set 0000" in line
+    assert "cards:changed" in run_all(folder, *flags, "--allow-changed")["gate"].out
 
 
 def find_warnings(result: CommandResult) -> list[str]:

@@ -20,6 +20,7 @@ def main(
     ] = Path("results/predictions.jsonl"),
     field_map: options.FieldMap = None,
     overwrite: options.Overwrite = False,
+    allow_changed: options.AllowChangedCards = False,
     resamples: options.Resamples = 2000,
     seed: options.ResampleSeed = 12345,
     confidence: options.Confidence = 0.95,
@@ -45,13 +46,14 @@ def main(
         out,
         field_map=parse_field_map(field_map or (), value="pred"),
         overwrite=overwrite,
+        allow_changed=allow_changed,
     )
     for name, found in read.items():
         warnings = found.list_warnings(manifest.card_count, manifest.repeats, "card")
         for warning in filter(None, (*warnings, describe_unreadable(found))):
             print_warning(f"{name}: {warning}")
     report = measure(
-        read_checked_results([out], [cards]),
+        read_checked_results([out], [cards], allow_changed=allow_changed),
         Plan(resamples=resamples, seed=seed, confidence=confidence),
     )
     for line in render_summary(report):

@@ -32,7 +32,8 @@ from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
-from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity, digest_rows
+from eval.abstention.row_comparison import ReadCards
+from eval.abstention.run_integrity import ReadFile, check_integrity, digest_rows
 from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
