@@ -16,8 +16,11 @@ from cards.card_origin import read_card_origin
 from kg.base.console import print_warning_once
 from kg.base.errors import ChangedRunError
 from kg.base.files import sha256_file
+from kg.base.plain_text import join_list
 from kg.base.provenance import manifest_path
 
+UNVERIFIED_CARDS: Final = "cards:unverified"
+"""What signatures say of cards without a recorded hash: a lost manifest, or another program's."""
 _SHOWN_DIGITS: Final = 12
 
 
@@ -53,10 +56,22 @@ def find_changed_cards(path: Path, card_set: str | None = None) -> ChangedRunErr
     return None
 
 
+def lacks_hashes(path: Path) -> bool:
+    """Returns whether nothing shows if the cards of a file, or those they were made of, changed.
+
+    Raises:
+        RecordError, ChangedRunError: as in ``find_changed_cards``.
+    """
+    origin = read_card_origin(path)
+    return bool(origin.unverified) or not (origin.cards_sha256 and origin.content_sha256)
+
+
 def accept_changed_cards(
     paths: Sequence[Path], *, allow_changed: bool, card_set: str | None = None
 ) -> tuple[str, ...]:
     """Refuses card files that are not as their manifests describe them, or warns of them.
+
+    Cards of which nothing shows whether they changed are warned of, too.
 
     Args:
         paths: the card files.
@@ -73,6 +88,8 @@ def accept_changed_cards(
     accepted: dict[str, None] = {}
     for path in paths:
         accepted |= dict.fromkeys(read_card_origin(path).accepted_changes)
+        if lacks_hashes(path):
+            _warn_unverified(path)
         problem = find_changed_cards(path, card_set)
         if problem is None:
             continue
@@ -81,6 +98,21 @@ def accept_changed_cards(
         print_warning_once(f"Accepted with --allow-changed: {problem.what} ({problem.where}).")
         accepted[problem.what] = None
     return tuple(accepted)
+
+
+def _warn_unverified(path: Path) -> None:
+    origin, manifest = read_card_origin(path), manifest_path(path)
+    if origin.unverified:
+        reason = f"{join_list(origin.unverified)}, which they were made of, had no hashes"
+    elif manifest.is_file():
+        reason = f"{manifest.name} records no hash of them, or none of itself"
+    else:
+        reason = f"there is no {manifest.name}"
+    print_warning_once(
+        f"{path}: nothing shows whether cards were removed or changed, because {reason}; results "
+        f"of them are signed {UNVERIFIED_CARDS}. If Epoché made the cards, put their manifest "
+        "beside them, or make them again."
+    )
 
 
 def _hash_card_file(path: Path) -> str:

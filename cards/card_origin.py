@@ -23,6 +23,9 @@ class CardOrigin(msgspec.Struct, frozen=True):
     cards_file_sha256: str | None = None
     """SHA-256 of the card file's bytes: also of kinds, clusters, claims and proofs. Null in
     manifests of earlier versions."""
+    content_sha256: str = ""
+    unverified: tuple[str, ...] = ()
+    """Names of the card files without hashes that these were joined from or worded after."""
     accepted_changes: tuple[str, ...] = ()
     """The changes of other card files that ``--allow-changed`` accepted when these were made."""
     domain: str | None = None

@@ -15,17 +15,17 @@ from typing import Final
 
 from cards.card import CardSetHash
 from cards.card_blocks import CardBlock, iter_card_blocks
-from cards.card_integrity import find_changed_cards
+from cards.card_integrity import UNVERIFIED_CARDS, find_changed_cards, lacks_hashes
 from cards.card_origin import read_card_origin
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
 from eval.abstention.row_comparison import ReadCards, RowComparison, list_card_problems
+from eval.harness.verification import changed_files
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
     describe_accepted,
     describe_recorded,
-    lacks_hashes,
     make_changed_error,
     try_to_verify,
     warn_unverified,
@@ -40,6 +40,7 @@ CHANGED_CARDS: Final = "cards:changed"
 UNCHECKED_CARDS: Final = "cards:unchecked"
 """What signatures say of runs whose card file is not there."""
 _ACCEPTED_CARDS: Final = "Accepted with --allow-changed before the cards were asked"
+_UNVERIFIED: Final = "Nothing shows whether cards of {} were changed: no hash of them is recorded"
 _MAX_NAMED_FILES: Final = 1
 
 
@@ -151,7 +152,7 @@ def check_integrity(
         manifest = read_manifest(manifest_file) if manifest_file.is_file() else None
         if manifest is not None:
             manifests[file.path] = manifest
-        if manifest is None or lacks_hashes(manifest) or manifest.status == "running":
+        if manifest is None or changed_files.lacks_hashes(manifest) or manifest.status == "running":
             unverified.append(file.path)
             status = "" if manifest is None else manifest.status
             warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)
@@ -210,6 +211,7 @@ def check_card_files(
     findings.add(CHANGED_CARDS, filter(None, changed))
     for path in paths:
         findings.add_accepted_cards(read_card_origin(path).accepted_changes)
+    findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(filter(lacks_hashes, paths)))
     return findings.to_integrity()
 
 
@@ -219,12 +221,15 @@ def _check_named_cards(
     """Checks the card files that manifests name, and that all rows are about these cards."""
     unchanged: dict[str, Path] = {}
     unchecked: list[Path] = []
+    unverified: list[Path] = []
     for path, manifest in manifests.items():
         card_file = find_card_file(manifest_path(path))
         if card_file is None:
             unchecked.append(path)
             rows = None
             continue
+        if lacks_hashes(card_file):
+            unverified.append(card_file)
         problem = _find_other_cards(path, manifest, card_file)
         if problem is None:
             unchanged.setdefault(manifest.cards_file_sha256, card_file)
@@ -233,6 +238,7 @@ def _check_named_cards(
             rows = None
     sentence = "Nothing shows whether the cards of {} were changed: their file was not found"
     findings.add_mark(UNCHECKED_CARDS, sentence, unchecked)
+    findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(dict.fromkeys(unverified)))
     checker = RowComparison(rows)
     # Each file alone: two of them have the same cards, which are no copies of each other.
     for card_file in unchanged.values():

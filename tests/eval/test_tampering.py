@@ -522,6 +522,86 @@ def test_cards_that_the_user_names_must_be_those_of_their_manifest(folder: Path)
     assert "cards:changed" in run_all(folder, *flags, "--allow-changed")["gate"].out
 
 
+def forget_cards_manifest(folder: Path) -> None:
+    (folder / "cards.manifest.json").unlink()
+
+
+def join_unverified_cards(folder: Path) -> None:
+    """Joins cards without a manifest, which gives them one, and asks them."""
+    forget_cards_manifest(folder)
+    cards = (folder / "cards.jsonl").rename(folder / "parts.jsonl")
+    for command in (
+        ("join", cards, "--out", folder / "cards.jsonl"),
+        *(
+            ("eval", "--cards", folder / "cards.jsonl", "--system", "rag", "--out", out)
+            for out in (folder / "kg.jsonl", folder / "rag.jsonl")
+        ),
+    ):
+        done = run_epoche(*command, *(("--overwrite",) if command[0] == "eval" else ()))
+        assert done.code == 0, done.err
+        assert "warning: " in done.err
+        assert "cards:unverified" in done.err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        forget_cards_manifest,
+        partial(edit_manifest_carelessly, name="cards", content_sha256=""),
+        partial(edit_manifest, name="cards", cards_sha256=None),
+        join_unverified_cards,
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--cards",)])
+def test_cards_without_hashes_are_signed(
+    folder: Path, change: Change, flags: tuple[str, ...]
+) -> None:
+    change(folder)
+    run_epoche("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "metrics.json")
+    results = run_all(folder, *(part for flag in flags for part in (flag, folder / "cards.jsonl")))
+    for name, result in results.items():
+        assert result.code == 0, (name, result.err)
+        if name != "report":
+            warning = "WARNING: Nothing shows whether cards of cards.jsonl were changed"
+            assert warning in result.out, name
+    assert "|cards:unverified|" in results["gate"].out
+    assert "cards:unverified" in (folder / "r.md").read_text("utf-8")
+
+
+def add_graph_line(folder: Path) -> None:
+    with (folder / "cards.graph.nt").open("a", encoding="utf-8") as graph:
+        graph.write("<http://x.example/a> <http://x.example/b> <http://x.example/c> .\n")
+
+
+UNPROVED: dict[str, Change] = {
+    "manifest of the cards removed": forget_cards_manifest,
+    "graph removed": lambda folder: (folder / "cards.graph.nt").unlink(),
+    "a line added to the graph": add_graph_line,
+}
+
+
+@pytest.mark.parametrize("change", UNPROVED)
+def test_labels_that_cannot_be_proved_are_no_agreement(folder: Path, change: str) -> None:
+    UNPROVED[change](folder)
+    for path in (folder / "kg.jsonl", folder / "cards.jsonl"):
+        done = run_epoche("verify", path)
+        check_error_line(done, 3)
+        assert f"{path} (cards): agrees" not in done.out
+        report = run_epoche("verify", path, "--json")
+        assert json.loads(report.out)["agrees"] is False
+        without_proofs = run_epoche("verify", path, "--no-proofs")
+        assert without_proofs.code == 0, without_proofs.err
+
+
+def test_a_changed_graph_hides_no_labels_that_the_cards_refute(folder: Path) -> None:
+    chain(swap_labels, exchange_proofs, forge_all, add_graph_line)(folder)
+    for path in (folder / "kg.jsonl", folder / "cards.jsonl"):
+        done = run_epoche("verify", path)
+        check_error_line(done, 39)
+        assert "labels not checked: the graph changed after the cards were made" in done.out
+        assert "proved over the card" in done.out
+
+
 def find_warnings(result: CommandResult) -> list[str]:
     return [line for line in result.err.splitlines() if "rows:unverified" in line]
 
