@@ -7,6 +7,7 @@ The copies, ``pass`` and the manifest's counts are computed again here; ``pred``
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
@@ -14,7 +15,7 @@ import msgspec
 
 from cards.card import Card
 from cards.card_origin import CardOrigin, find_card_sources, read_card_origin
-from cards.consistency import find_card_problems
+from cards.consistency import find_card_problems, find_other_clusters
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from eval.abstention.answer_client import read_raw_again
 from eval.abstention.card_file import CardFile
@@ -159,7 +160,9 @@ def verify_cards(path: Path, prover: LabelProver | None = None) -> Verification:
 def _check_cards(cards: CardFile, log: DifferenceLog, prover: LabelProver | None) -> None:
     """Checks each card against itself, all others, and what the oracle proves."""
     log.checked["cards"] = len(cards)
-    for problem in find_card_problems([cards.path]):
+    is_ours = read_card_origin(cards.path).graph_sha256 is not None
+    clusters = find_other_clusters(cards.path) if is_ours else ()
+    for problem in chain(find_card_problems([cards.path]), clusters):
         log.add(
             cards.path,
             problem.field,

@@ -20,6 +20,7 @@ from benchmark_runs import FOLDER_COMMANDS
 from stage_calls import CommandResult, check_error_line, run_epoche, write_edited_manifest
 
 from cards.card import hash_card_set, read_cards
+from cards.consistency import find_card_problems
 from kg.base.files import sha256_file
 from kg.base.provenance import compute_content_digest
 
@@ -720,6 +721,58 @@ def test_copies_in_another_card_file_are_found(folder: Path) -> None:
     assert joined.code == 0, joined.err
     assert "'copy0'" in joined.err
     assert f"and {len(cards) - n_cards - 1} more" in joined.err
+
+
+COPY_CHANGES: dict[str, Callable[[Row], Row]] = {
+    "spaces in the question": lambda card: {"question": card["question"].replace(" ", "  ") + " "},
+    "case of the question": lambda card: {"question": card["question"].upper()},
+    "no question mark": lambda card: {"question": card["question"].removesuffix("?") + " !"},
+    "another question": lambda card: {"question": f"Is it so? {card['question']}"},
+    "a rule more": lambda card: {"rules": [*card["rules"], "A river is a river."]},
+    "a fact twice": lambda card: {"facts": [*card["facts"], card["facts"][0].lower()]},
+    "spaces in a fact": lambda card: {"facts": [f"{card['facts'][0]}\u00a0", *card["facts"][1:]]},
+    "another claim": lambda card: {"claim": {**card["claim"], "obj": "http://x.example/o"}},
+}
+
+
+@pytest.mark.parametrize("change", COPY_CHANGES)
+def test_copies_in_other_words_are_found(folder: Path, change: str) -> None:
+    cards = read_lines(folder / "cards.jsonl")
+    copies = [{**card, **COPY_CHANGES[change](card), "id": f"copy{card['id']}"} for card in cards]
+    write_lines(folder / "cards.jsonl", [*cards, *copies])
+    forge_all(folder)
+    check_verified_cards(
+        folder, f"cards.jsonl:{len(cards) + 1}: card 'copy{cards[0]['id']}': facts"
+    )
+    (folder / "cards.manifest.json").unlink()
+    rows = folder / "rows.jsonl"
+    asked = run_epoche("eval", "--cards", folder / "cards.jsonl", "--system", "rag", "--out", rows)
+    assert asked.code == 0, asked.err
+    measured = run_epoche("metrics", rows, *FEW, "--out", folder / "m.json")
+    assert "is a copy of card" in check_error_line(measured, CHANGED)
+
+
+def test_numbers_and_symbols_tell_cards_apart(folder: Path) -> None:
+    card, *_ = read_lines(folder / "cards.jsonl")
+    texts = ("1.5", "15", "-15", "1,5", "C", "C++", "C#", "I/O", "IO", "ä", "ö", "川", "河")
+    claims = [{**card["claim"], "obj": f"http://x.example/{text}"} for text in texts]
+    write_lines(
+        folder / "other.jsonl",
+        [
+            {**card, "id": text, "claim": claim, "question": f"Is it {text}?"}
+            for text, claim in zip(texts, claims, strict=True)
+        ],
+    )
+    assert not list(find_card_problems([folder / "other.jsonl"]))
+
+
+def test_subjects_in_several_clusters_are_found_by_verify(folder: Path) -> None:
+    cards = read_lines(folder / "cards.jsonl")
+    for number, card in enumerate(cards):
+        card["cluster"] += str(number)
+    write_lines(folder / "cards.jsonl", cards)
+    forge_all(folder)
+    check_verified_cards(folder, f"cluster is {cards[0]['cluster']}, should be ")
 
 
 def test_a_swap_in_a_few_cards_is_found_whatever_the_order(folder: Path) -> None:
