@@ -41,9 +41,13 @@ class RowComparison:
 
     Args:
         rows: the cards in the rows; None to leave the rows out.
+
+    Attributes:
+        n_cards: number of cards in the card files that were compared.
     """
 
     def __init__(self, rows: ReadCards | None) -> None:
+        self.n_cards = 0
         self._rows = rows
         self._is_found = np.zeros(len(rows.index) if rows is not None else 0, dtype=np.bool_)
 
@@ -57,8 +61,9 @@ class RowComparison:
 
     def compare(self, blocks: Iterable[CardBlock]) -> Iterator[ChangedRunError]:
         """Yields the cards of which the rows have another field."""
-        if self._rows is not None:
-            for block in blocks:
+        for block in blocks:
+            self.n_cards += len(block.cards)
+            if self._rows is not None:
                 yield from self._compare_block(block, self._rows)
 
     def _compare_block(self, block: CardBlock, rows: ReadCards) -> Iterator[ChangedRunError]:

@@ -13,10 +13,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from cards.card import CardSetHash
+from cards.card import CardSetHash, hash_card_set
 from cards.card_blocks import CardBlock, iter_card_blocks
 from cards.card_integrity import UNVERIFIED_CARDS, find_changed_cards, lacks_hashes
 from cards.card_origin import read_card_origin
+from cards.joiner import iter_joined_cards
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
 from eval.abstention.row_comparison import ReadCards, RowComparison, list_card_problems
 from eval.harness.verification import changed_files
@@ -128,6 +129,7 @@ def check_integrity(
     rows: ReadCards | None = None,
     with_cards: bool = True,
     named_cards: Sequence[Path] = (),
+    unasked: Iterable[ChangedRunError] = (),
     allow_changed: bool = False,
 ) -> Integrity:
     """Refuses rows, and the cards that their manifests name, that are not as the run left them.
@@ -138,6 +140,7 @@ def check_integrity(
         with_cards: whether the card files that the manifests name are checked; false where the
             user names others, which are checked by ``check_card_files``.
         named_cards: the card files that the user names; rows of runs are compared with them.
+        unasked: answers to cards that their run was not to ask.
         allow_changed: accept them with a warning and a mark in the signature.
 
     Raises:
@@ -163,6 +166,7 @@ def check_integrity(
             findings.warnings += recorded
         if manifest is not None:
             findings.add_accepted_cards(manifest.accepted_card_changes or ())
+    findings.add(CHANGED_ROWS, unasked)
     sentence = "Nothing shows whether rows of {} were changed"
     findings.add_mark(UNVERIFIED_ROWS, sentence, unverified)
     graphs = {
@@ -176,7 +180,14 @@ def check_integrity(
     if with_cards and manifests:
         _check_named_cards(manifests, compared_rows, findings)
     blocks = (block for path in named_cards for block in iter_card_blocks(path))
-    findings.add(CHANGED_CARDS, RowComparison(compared_rows).compare(blocks))
+    checker = RowComparison(compared_rows)
+    findings.add(CHANGED_CARDS, checker.compare(blocks if manifests else ()))
+    for path, manifest in manifests.items() if checker.n_cards else ():
+        if (
+            manifest.card_count != checker.n_cards
+            and hash_card_set(iter_joined_cards(named_cards)) == manifest.cards_sha256
+        ):
+            findings.add(CHANGED_ROWS, [_make_count_error(path, manifest, checker.n_cards)])
     return findings.to_integrity()
 
 
@@ -241,8 +252,13 @@ def _check_named_cards(
     findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(dict.fromkeys(unverified)))
     checker = RowComparison(rows)
     # Each file alone: two of them have the same cards, which are no copies of each other.
-    for card_file in unchanged.values():
+    for file_hash, card_file in unchanged.items():
+        n_before = checker.n_cards
         findings.add(CHANGED_CARDS, checker.find_problems(card_file))
+        n_cards = checker.n_cards - n_before
+        for path, manifest in manifests.items():
+            if manifest.cards_file_sha256 == file_hash and manifest.card_count != n_cards:
+                findings.add(CHANGED_ROWS, [_make_count_error(path, manifest, n_cards)])
     if unchanged:
         findings.add(CHANGED_ROWS, checker.find_foreign_cards(list(manifests)))
 
@@ -271,10 +287,12 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
                 where=where,
                 hint=ACCEPT_HINT,
             )
-    n_rows = sum((file.counts or {}).values())
-    if n_rows > manifest.rows_expected:
+    n_rows, n_expected = sum((file.counts or {}).values()), manifest.rows_expected
+    is_short = file.counts is not None and manifest.status == "complete" and n_rows < n_expected
+    if n_rows > n_expected or is_short:
+        run = "its run is complete with" if is_short else "its run has"
         yield ChangedRunError(
-            f"{file.path.name} has {n_rows} rows, and its run has {manifest.rows_expected}",
+            f"{file.path.name} has {n_rows} rows, and {run} {n_expected}",
             where=where,
             hint=ACCEPT_HINT,
         )
@@ -285,6 +303,15 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
             where=where,
             hint=ACCEPT_HINT,
         )
+
+
+def _make_count_error(path: Path, manifest: RunManifest, n_cards: int) -> ChangedRunError:
+    return ChangedRunError(
+        f"the run of {path.name} is of {manifest.card_count:,} cards, and its card file has "
+        f"{n_cards:,}",
+        where=str(manifest_path(path)),
+        hint=ACCEPT_HINT,
+    )
 
 
 def _is_of_other_graph(path: Path, manifest: RunManifest) -> bool:

@@ -132,6 +132,19 @@ def forge_hashes(folder: Path, *, with_cards: bool = False) -> None:
         edit_manifest(folder, "cards", cards_sha256=card_set, cards_file_sha256=sha256_file(cards))
 
 
+def keep_passing(folder: Path) -> None:
+    """Keeps the passing rows of a run that has others."""
+    use_foreign_rows(folder)
+    change_rows(folder, lambda rows: [row for row in rows if row["pass"]])
+
+
+def forge_limit(folder: Path, *, with_count: bool = False) -> None:
+    """Says that the run was to ask as many cards as have rows."""
+    forge_hashes(folder)
+    n_cards = len({row["id"] for row in read_lines(folder / "kg.jsonl")})
+    edit_manifest(folder, limit=n_cards, **({"card_count": n_cards} if with_count else {}))
+
+
 # Changes of cards.
 
 
@@ -275,6 +288,11 @@ TAMPERINGS: dict[str, Change] = {
     "more repeats promised": partial(edit_manifest, repeats=3),
     "fewer repeats promised": partial(edit_manifest, repeats=1),
     "a limit that was none": partial(edit_manifest, limit=4),
+    "failing rows removed, hashes forged": chain(keep_passing, forge_hashes),
+    "failing rows removed, with a forged limit": chain(keep_passing, forge_limit),
+    "failing rows removed, with a forged number of cards": chain(
+        keep_passing, partial(forge_limit, with_count=True)
+    ),
     "another card file": partial(edit_manifest, cards_file="none.jsonl"),
     "manifest of another run": lambda folder: (
         shutil.copy(folder / "rag.manifest.json", folder / "kg.manifest.json"),
@@ -314,8 +332,6 @@ FLAGGED: dict[str, str] = {
     "manifest removed": "rows:unverified",
     "no digest of the manifest": "rows:unverified",
     "another card file": "cards:unchecked",
-    # The rows that are promised and missing count as ERROR, and a note says so.
-    "more repeats promised": "missing from kg",
 }
 """What is not refused → how the metrics show it."""
 
@@ -342,6 +358,30 @@ def test_fields_of_cards_edited_in_rows_with_forged_hashes_are_refused(
         assert f"has {field} " in line
         assert "cards.jsonl:" in line
     assert results["compare"].code != 0
+
+
+@pytest.mark.parametrize("with_count", [False, True])
+def test_a_forged_limit_is_found_with_named_cards(folder: Path, with_count: bool) -> None:
+    keep_passing(folder)
+    forge_limit(folder, with_count=with_count)
+    results = run_all(folder, "--cards", folder / "cards.jsonl")
+    for name in ("metrics", "compare", "gate"):
+        line = check_error_line(results[name], 1 if name == "gate" else CHANGED)
+        assert ("its card file has 12" if with_count else "its run asked only the first") in line
+
+
+def test_limited_runs_and_shards_are_read(folder: Path) -> None:
+    flags = ("eval", "--cards", folder / "cards.jsonl", "--system", "rag", "--out")
+    shards = [folder / f"s{number}.jsonl" for number in (1, 2)]
+    for number, shard in enumerate(shards, start=1):
+        assert run_epoche(*flags, shard, "--shard", f"{number}/2").code == 0
+    limited = folder / "limited.jsonl"
+    assert run_epoche(*flags, limited, "--limit", 5).code == 0
+    for files in (shards, shards[:1], [limited]):
+        for cards in ((), ("--cards", folder / "cards.jsonl")):
+            done = run_epoche("metrics", *files, *cards, *FEW, "--out", folder / "m.json")
+            assert done.code == 0, done.err
+            assert "rows:" not in (folder / "m.json").read_text("utf-8")
 
 
 def test_what_is_not_known_of_rows_and_cards_is_said_beside_the_numbers(folder: Path) -> None:
@@ -633,8 +673,7 @@ def test_a_file_whose_manifest_is_gone_stays_a_result_of_its_folder(folder: Path
 
 def keep_passing_rows(folder: Path) -> None:
     """Keeps the passing rows of a run that has others, and removes its manifest."""
-    use_foreign_rows(folder)
-    change_rows(folder, lambda rows: [row for row in rows if row["pass"]])
+    keep_passing(folder)
     (folder / "kg.manifest.json").unlink()
 
 

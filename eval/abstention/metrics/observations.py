@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.abstention.manifest import RunManifest, read_manifest
 from eval.abstention.metrics.card_columns import (
     CardColumns,
     compute_fingerprint,
@@ -26,11 +25,16 @@ from eval.abstention.metrics.card_columns import (
     make_column,
     rank_clusters,
 )
-from eval.abstention.metrics.missing_rows import add_missing_rows, list_card_fields
+from eval.abstention.metrics.missing_rows import (
+    add_missing_rows,
+    find_unasked_answers,
+    list_card_fields,
+)
 from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
+from eval.abstention.metrics.run_notes import attach_manifests
 from eval.abstention.result import PREDS
 from eval.abstention.row_comparison import ReadCards
 from eval.abstention.run_integrity import ReadFile, check_integrity, digest_rows
@@ -38,8 +42,6 @@ from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
 from kg.base.packed_strings import PackedStrings
-from kg.base.plain_text import clean_text, join_list
-from kg.base.provenance import manifest_path
 
 Common = bool | Literal["asked"]
 """Whether cards that some system did not answer are left out; ``asked``: only if it is not known
@@ -185,6 +187,7 @@ def read_observations(
         rows=ReadCards(reader.index, partial(list_card_fields, reader)),
         with_cards=not cards,
         named_cards=cards,
+        unasked=find_unasked_answers(reader, sources, cards),
         allow_changed=allow_changed,
     )
     missing_notes = [
@@ -202,7 +205,7 @@ def read_observations(
     }
     card_ids = reader.release_ids()
     is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=bool(common))
-    sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
+    sources, oracles, manifest_notes = attach_manifests(sources, files, renames)
     observations = _build_observations(
         reader,
         card_ids,
@@ -371,47 +374,3 @@ def _choose_suffixes(files: Sequence[Path]) -> dict[Path, str]:
         if len(set(names.values())) == len(names):
             return {path: f"@{name}" for path, name in names.items()}
     return {}
-
-
-def _attach_manifests(
-    sources: Sequence[Source], files: Sequence[Path], suffixes: dict[Path, str]
-) -> tuple[list[Source], list[str], list[str]]:
-    """Adds each file's manifest to its source; also returns the oracles and notes on the runs."""
-    extended_sources: list[Source] = []
-    oracles: list[str] = []
-    notes: list[str] = []
-    for source, path in zip(sources, files, strict=True):
-        manifest_file = manifest_path(path)
-        if not manifest_file.is_file():
-            extended_sources.append(source)
-            continue
-        manifest = read_manifest(manifest_file)
-        suffix = suffixes.get(path, "")
-        oracle_names = [name + suffix for name in manifest.oracles]
-        oracles += oracle_names
-        notes += [
-            f"{name} is a declared oracle: it was given the claims, not only the cards."
-            for name in oracle_names
-        ]
-        notes += _describe_measures(manifest, suffix)
-        if manifest.status != "complete":
-            notes.append(f"The run of {', '.join(source.systems)} is not complete.")
-        extended_sources.append(
-            msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest))
-        )
-    return extended_sources, oracles, notes
-
-
-def _describe_measures(manifest: RunManifest, suffix: str) -> list[str]:
-    """Describes what systems' answers measure, if their parameters say so under ``measures``."""
-    has_one_system = len(manifest.systems) == 1
-    params_by_system = {manifest.systems[0]: manifest.params} if has_one_system else manifest.params
-    systems_by_measure: dict[str, list[str]] = {}
-    for name in manifest.systems:
-        params = params_by_system.get(name)
-        measure = params.get("measures") if isinstance(params, dict) else None
-        if isinstance(measure, str):
-            systems_by_measure.setdefault(clean_text(measure), []).append(name + suffix)
-    return [
-        f"{join_list(names)} measure {measure}." for measure, names in systems_by_measure.items()
-    ]
