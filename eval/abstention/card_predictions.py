@@ -12,7 +12,7 @@ from cards.card_integrity import accept_changed_cards
 from cards.card_origin import read_card_origin
 from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
-from eval.abstention.manifest import RunManifest, write_manifest
+from eval.abstention.manifest import PREDICTIONS_SYSTEM, RunManifest, write_manifest
 from eval.abstention.result import PREDS, Answer, Pred, Result, result_to_json
 from eval.harness.predictions.reader import (
     PredictionFile,
@@ -28,8 +28,6 @@ from kg.base.errors import RecordError, WriteError
 from kg.base.files import check_output, sha256_file, write_jsonl_atomic
 from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
-PREDICTIONS_SYSTEM: Final = "predictions"
-"""``system`` in the manifest of results that were not asked by ``epoche eval``."""
 MAX_EXAMPLES: Final = 3
 """Maximum number of predictions that an error shows."""
 
@@ -76,10 +74,11 @@ def write_card_predictions(
         accepted = accept_changed_cards(
             [cards_file], allow_changed=allow_changed, card_set=cards.sha256
         )
-        predictions = renumber_repeats(
-            {file.name: read_predictions(file, _CardIds(cards), form) for file in files}
-        )
+        predictions: dict[str, Predictions] = {}
         for file in files:
+            # Each alone: a file with repeats says nothing about the others.
+            read = {file.name: read_predictions(file, _CardIds(cards), form)}
+            predictions |= renumber_repeats(read)
             _check_readable(file, predictions[file.name], form)
         names = tuple(predictions)
         replies = {
@@ -88,6 +87,7 @@ def write_card_predictions(
             for reply in read.replies
         }
         params = describe_files(files, field_map)
+        repeats = {name: count_repeats({name: read}) for name, read in predictions.items()}
         counts: dict[str, int] = dict.fromkeys(PREDS, 0)
         manifest = RunManifest(
             results=out.name,
@@ -96,7 +96,8 @@ def write_card_predictions(
             cards_file_sha256=cards.file_sha256,
             card_count=len(cards),
             card_warnings=read_card_origin(cards_file).warnings,
-            repeats=count_repeats(predictions),
+            repeats=max(repeats.values()),
+            system_repeats=repeats if len(set(repeats.values())) > 1 else msgspec.UNSET,
             system=PREDICTIONS_SYSTEM,
             systems=names,
             params=params if len(names) > 1 else params[names[0]],

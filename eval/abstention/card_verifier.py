@@ -14,6 +14,7 @@ from typing import Final, cast
 import msgspec
 
 from cards.card import Card
+from cards.card_integrity import find_changed_cards
 from cards.card_origin import CardOrigin, find_card_sources, read_card_origin
 from cards.consistency import find_card_problems, find_other_clusters
 from cards.generation.kinds import FAITHFULNESS_KINDS
@@ -26,7 +27,7 @@ from eval.harness.totals import CallMeter
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import require_file, sha256_file
-from kg.base.plain_text import format_count
+from kg.base.plain_text import format_count, join_list
 from kg.base.provenance import manifest_path
 from kg.claims import Regime
 
@@ -147,12 +148,15 @@ def verify_cards(path: Path, prover: LabelProver | None = None) -> Verification:
     """
     log = DifferenceLog()
     with CardFile(require_file(path, "card file")) as cards:
-        recorded = read_card_origin(path).cards_sha256
-        if recorded is None:
+        origin = read_card_origin(path)
+        if origin.cards_sha256 is None:
             log.skipped.append("the hash of the cards: they have no manifest that records it")
-        elif recorded != cards.sha256:
-            manifest_file = manifest_path(path)
-            log.add(manifest_file, "cards_sha256", expected=cards.sha256, found=recorded)
+        for field, value in (
+            ("cards_sha256", cards.sha256),
+            ("cards_file_sha256", cards.file_sha256),
+        ):
+            if (recorded := getattr(origin, field)) not in (None, value):
+                log.add(path, field, expected=recorded, found=value)
         _check_cards(cards, log, prover)
     return log.to_verification(path, "cards")
 
@@ -190,6 +194,7 @@ def verify_results(
     Raises:
         MissingFileError: the results, their manifest or the cards do not exist.
         RecordError, DuplicateIdError: the manifest or the cards are damaged.
+        ChangedRunError: nothing differs but the cards' own manifest, which is of other cards.
     """
     require_file(path, "result file")
     manifest_file = manifest_path(path)
@@ -201,11 +206,16 @@ def verify_results(
             ("cards_file_sha256", cards.file_sha256),
             ("card_count", len(cards)),
         ):
-            if getattr(manifest, field) != value:
-                recorded = getattr(manifest, field)
-                log.add(manifest_file, field, expected=value, found=recorded)
+            if (recorded := getattr(manifest, field)) != value:
+                log.add(cards.path, field, expected=recorded, found=value)
         _RowVerifier(path, manifest, cards, log).verify()
         _check_cards(cards, log, prover)
+        problem = find_changed_cards(cards.path, cards.sha256)
+        if manifest.accepted_card_changes:
+            accepted = join_list(manifest.accepted_card_changes)
+            log.skipped.append(f"the manifest of the cards: {accepted}, and this was accepted")
+        elif problem is not None and not log.n_differences:
+            raise problem  # else what differs explains it
     return log.to_verification(path, "cards")
 
 
@@ -280,6 +290,8 @@ class _RowVerifier:
             )
         except CardSetMismatchError as error:
             return None, error.what
+        if row.repeat >= self._layout.count_repeats(column):
+            return None, f"repeat {row.repeat + 1} of {row.system}, which has fewer"
         return self._layout.position_of(item, row.repeat, column), ""
 
     def _verify_copies(self, row: Result, card: Card, number: int) -> None:
@@ -325,7 +337,7 @@ class _RowVerifier:
         # Named only where no difference of a row or a count explains it.
         found = sha256_file(self._path)
         if manifest.rows_sha256 not in (None, found) and not log.n_differences:
-            log.add(manifest_file, "rows_sha256", expected=found, found=manifest.rows_sha256)
+            log.add(self._path, "rows_sha256", expected=manifest.rows_sha256, found=found)
         for pred, count in self._counts.items():
             if (recorded := manifest.counts.get(pred, 0)) != count:
                 log.add(manifest_file, f"counts.{pred}", expected=count, found=recorded)

@@ -18,7 +18,12 @@ from cards.card_blocks import CardBlock, iter_card_blocks
 from cards.card_integrity import UNVERIFIED_CARDS, find_changed_cards, lacks_hashes
 from cards.card_origin import read_card_origin
 from cards.joiner import iter_joined_cards
-from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
+from eval.abstention.manifest import (
+    PREDICTIONS_SYSTEM,
+    RunManifest,
+    find_card_file,
+    read_manifest,
+)
 from eval.abstention.row_comparison import ReadCards, RowComparison, list_card_problems
 from eval.harness.verification import changed_files
 from eval.harness.verification.changed_files import (
@@ -38,6 +43,8 @@ from kg.base.provenance import manifest_path
 
 CHANGED_CARDS: Final = "cards:changed"
 """What signatures say if cards contradict themselves or their run, and were accepted."""
+GIVEN_PREDICTIONS: Final = "predictions:given"
+"""What signatures say of answers that Epoché was given, and did not see a system give."""
 UNCHECKED_CARDS: Final = "cards:unchecked"
 """What signatures say of runs whose card file is not there."""
 _ACCEPTED_CARDS: Final = "Accepted with --allow-changed before the cards were asked"
@@ -118,6 +125,14 @@ class _Findings:
             self.details["cards"] = CHANGED_CARDS
             self.warnings += [f"{_ACCEPTED_CARDS}: {change}." for change in changes]
 
+    def add_parts(self, manifests: Iterable[RunManifest]) -> None:
+        """Adds the shards and limits of runs that did not ask all cards of their card file."""
+        parts = [one for one in manifests if len(one.layout.asked_items) < one.card_count]
+        for name in ("shard", "limit"):
+            values = {str(getattr(one, name)) for one in parts if getattr(one, name) is not None}
+            if values:
+                self.details[name] = f"{name}:{','.join(sorted(values))}"
+
     def to_integrity(self) -> Integrity:
         """Returns what was found."""
         return Integrity(tuple(self.details.values()), tuple(dict.fromkeys(self.warnings)))
@@ -166,6 +181,8 @@ def check_integrity(
             findings.warnings += recorded
         if manifest is not None:
             findings.add_accepted_cards(manifest.accepted_card_changes or ())
+            if manifest.system == PREDICTIONS_SYSTEM:
+                findings.details["predictions"] = GIVEN_PREDICTIONS
     findings.add(CHANGED_ROWS, unasked)
     sentence = "Nothing shows whether rows of {} were changed"
     findings.add_mark(UNVERIFIED_ROWS, sentence, unverified)
@@ -176,6 +193,7 @@ def check_integrity(
     }
     sentence = "The systems of {} used another graph than the one that the cards were made from"
     findings.add_mark(f"graph:{','.join(sorted(set(graphs.values())))}", sentence, list(graphs))
+    findings.add_parts(manifests.values())
     compared_rows = rows if len(manifests) == len(files) else None
     if with_cards and manifests:
         _check_named_cards(manifests, compared_rows, findings)

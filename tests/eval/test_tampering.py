@@ -643,6 +643,111 @@ def test_a_changed_graph_hides_no_labels_that_the_cards_refute(folder: Path) -> 
         assert "proved over the card" in done.out
 
 
+def write_predictions(folder: Path, name: str, rows: list[Row]) -> str:
+    write_lines(folder / f"{name}.predictions.jsonl", rows)
+    return f"{name}={folder / name}.predictions.jsonl"
+
+
+def test_repeats_of_one_file_of_predictions_say_nothing_of_the_others(folder: Path) -> None:
+    ids = [card["id"] for card in read_lines(folder / "cards.jsonl")]
+    once = [{"id": card_id, "pred": "UNKNOWN"} for card_id in ids]
+    repeated = [{**row, "repeat": number} for number in range(5) for row in once][:-1]
+    out = folder / "scored.jsonl"
+    files = (("once", once), ("repeated", repeated))
+    flags = [("--predictions", write_predictions(folder, *file)) for file in files]
+    done = run_epoche(
+        *("score", "--cards", folder / "cards.jsonl", *chain_flags(flags), "--out", out),
+        *("--resamples", 100),
+    )
+    assert done.code == 0, done.err
+    rows = Counter((row["system"], row["pred"]) for row in read_lines(out))
+    assert rows == {
+        ("once", "UNKNOWN"): 12, ("repeated", "UNKNOWN"): 59, ("repeated", "ERROR"): 1
+    }  # fmt: skip
+    assert run_epoche("verify", out).code == 0
+    compared = run_epoche("compare", out, *FEW, "--out", folder / "c.json")
+    assert compared.code == 0, compared.err
+    change = read_lines(out)
+    write_lines(out, [row for row in change if row["system"] != "once" or row["label"] != "U"])
+    check_error_line(run_epoche("metrics", out, *FEW, "--out", folder / "m.json"), CHANGED)
+
+
+def chain_flags(flags: list[tuple[str, str]]) -> list[str]:
+    return [part for flag in flags for part in flag]
+
+
+def test_signatures_say_what_was_given_and_what_was_asked(folder: Path) -> None:
+    """A run scored from someone's predictions, a shard, and a limited run are told from others."""
+    cards = ("--cards", folder / "cards.jsonl")
+    paths = {
+        detail: folder / f"{detail[:5]}.jsonl"
+        for detail in ("predictions:given", "shard:2/2", "limit:5", "rag")
+    }
+    eval_rag = ("eval", *cards, "--system", "rag", "--out")
+    scored = paths["predictions:given"]
+    for command in (
+        ("score", *cards, "--predictions", folder / "rag.jsonl", *FEW, "--out", scored),
+        (*eval_rag, paths["shard:2/2"], "--shard", "2/2"),
+        (*eval_rag, paths["limit:5"], "--limit", 5),
+        (*eval_rag, paths["rag"], "--limit", 500),
+    ):
+        done = run_epoche(*command)
+        assert done.code == 0, done.err
+    for detail, path in paths.items():
+        gated = run_epoche("gate", path, "--metric", "LA>=0", *FEW)
+        signature = gated.out.splitlines()[-1]
+        for other in paths:
+            assert (f"|{other}|" in signature) == (other == detail != "rag"), signature
+
+
+def test_a_cut_file_without_a_manifest_is_not_compared(folder: Path) -> None:
+    keep_passing_rows(folder)
+    results = run_all(folder)
+    assert "has no answer to" in check_error_line(results["compare"], 14)
+    compared = run_all(folder, "--cards", folder / "cards.jsonl")["compare"]
+    assert compared.code == 0, compared.err
+    report = json.loads((folder / "new" / "c.json").read_bytes())
+    assert report["n_cards"] == 12
+    assert any("missing from kg and count as failed calls" in note for note in report["notes"])
+    limited = folder / "limited.jsonl"
+    eval_kg = ("eval", "--cards", folder / "cards.jsonl", "--system", "kg", "--limit", 6)
+    assert run_epoche(*eval_kg, "--out", limited).code == 0
+    for flags in ((), ("--common",)):
+        files = (limited, folder / "rag.jsonl") if not flags else (folder / "kg.jsonl", limited)
+        compared = run_epoche("compare", *files, *FEW, *flags, "--out", folder / "c.json")
+        assert compared.code == 0, compared.err
+
+
+def test_the_recorded_hash_is_the_right_one(folder: Path) -> None:
+    manifest = json.loads((folder / "kg.manifest.json").read_bytes())
+    set_fields(slice(1), latency_s=0.5)(folder)
+    done = run_epoche("verify", folder / "kg.jsonl")
+    changed = sha256_file(folder / "kg.jsonl")
+    recorded = manifest["rows_sha256"]
+    assert f"kg.jsonl: rows_sha256 is {changed}, should be {recorded}" in done.out
+    edit_card(folder, question="Does it rain?")
+    for path in (folder / "kg.jsonl", folder / "cards.jsonl"):
+        done = run_epoche("verify", path)
+        changed, recorded = (
+            hash_card_set(read_cards(folder / "cards.jsonl")),
+            manifest["cards_sha256"],
+        )
+        assert f"cards.jsonl: cards_sha256 is {changed}, should be {recorded}" in done.out
+
+
+def test_another_hash_in_the_manifest_of_the_cards_is_found_by_verify(folder: Path) -> None:
+    edit_manifest(folder, "cards", cards_sha256="0" * 64)
+    done = run_epoche("verify", folder / "kg.jsonl")
+    assert "its manifest is of card set 000000000000" in check_error_line(done, CHANGED)
+    check_verified_cards(folder, "should be 0000")
+
+
+def test_an_edited_manifest_of_cards_is_not_made_readable_by_the_message(folder: Path) -> None:
+    edit_manifest_carelessly(folder, "cards", domain="other")
+    line = check_error_line(run_epoche("verify", folder / "cards.jsonl"), CHANGED)
+    assert "content_sha256" not in line
+
+
 def find_warnings(result: CommandResult) -> list[str]:
     return [line for line in result.err.splitlines() if "rows:unverified" in line]
 

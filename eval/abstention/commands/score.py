@@ -39,6 +39,7 @@ def main(
     from eval.abstention.result import read_results
     from eval.harness.failed_rows import ERROR, REPLACE_HINT, format_counts, report_failed_rows
     from eval.harness.predictions.reader import parse_field_map, parse_prediction_files
+    from eval.harness.predictions.repeats import count_repeats
 
     manifest, read = write_card_predictions(
         cards,
@@ -49,7 +50,7 @@ def main(
         allow_changed=allow_changed,
     )
     for name, found in read.items():
-        warnings = found.list_warnings(manifest.card_count, manifest.repeats, "card")
+        warnings = found.list_warnings(manifest.card_count, count_repeats({name: found}), "card")
         for warning in filter(None, (*warnings, describe_unreadable(found))):
             print_warning(f"{name}: {warning}")
     report = measure(

@@ -79,14 +79,14 @@ def add_missing_rows(
             hint="Give the command of the run again to finish it, or name its cards with --cards.",
         )
     n_before = sum(reader.count_answers())
-    asked = manifest.layout.asked_items
+    layout = manifest.layout
+    asked = layout.asked_items
     for number, card in enumerate(iter_joined_cards(files)):
         if number not in asked:
             continue
         row = make_missing_row(card, manifest.cards_sha256[:12])
-        for system in manifest.systems:
-            for repeat in range(manifest.repeats):
-                reader.add_missing_answer((system + suffix, repeat), row)
+        for _, repeat, column in layout.iter_item_rows(number):
+            reader.add_missing_answer((manifest.systems[column] + suffix, repeat), row)
     n_missing = sum(reader.count_answers()) - n_before
     yield from describe_missing_rows(Path(source.path).stem, n_missing, manifest.status)
 
@@ -110,9 +110,10 @@ def find_unasked_answers(
             continue
         manifest = read_manifest(manifest_file)
         asked = manifest.layout.asked_items
-        files = list(cards) or [find_card_file(manifest_file)]
-        if len(asked) == manifest.card_count or None in files:
+        if len(asked) == manifest.card_count:
             continue
+        named = find_card_file(manifest_file)
+        files = list(cards) or ([named] if named is not None else [])
         is_answered = np.zeros(len(reader.labels), dtype=np.bool_)
         for name in source.systems:
             for repeat in reader.list_repeats(name):
@@ -120,7 +121,7 @@ def find_unasked_answers(
         digest = CardSetHash()
         unasked: list[str] = []
         n_cards = 0
-        for block in chain.from_iterable(map(iter_card_blocks, filter(None, files))):
+        for block in chain.from_iterable(map(iter_card_blocks, files)):
             digest.add(block.cards)
             numbers = reader.index.find_all([card.id for card in block.cards])
             for item, number in enumerate(numbers.tolist(), start=n_cards):

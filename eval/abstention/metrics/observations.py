@@ -6,7 +6,7 @@ that would make values incomparable, so that the code computing metrics can trus
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -42,10 +42,11 @@ from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
 from kg.base.packed_strings import PackedStrings
+from kg.base.provenance import manifest_path
 
 Common = bool | Literal["asked"]
 """Whether cards that some system did not answer are left out; ``asked``: only if it is not known
-that it was to be asked them, else they count as ERROR."""
+that it was to be asked them, else they count as ERROR. A file without a manifest may lack none."""
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
 
@@ -204,7 +205,8 @@ def read_observations(
         )
     }
     card_ids = reader.release_ids()
-    is_shared, notes = _select_shared_cards(card_ids, preds, reader, common=bool(common))
+    may_lack = _list_asked_less(preds, sources, common)
+    is_shared, notes = _select_shared_cards(card_ids, preds, reader, may_lack)
     sources, oracles, manifest_notes = attach_manifests(sources, files, renames)
     observations = _build_observations(
         reader,
@@ -246,13 +248,20 @@ def read_observations(
 
 
 def _select_shared_cards(
-    card_ids: Sequence[str], preds: dict[str, Codes], reader: ResultReader, *, common: bool
+    card_ids: Sequence[str],
+    preds: dict[str, Codes],
+    reader: ResultReader,
+    may_lack: Container[str],
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Selects the cards that every system answered in every repeat; raises unless ``common``."""
+    """Selects the cards that every system answered in every repeat.
+
+    Raises:
+        CardSetMismatchError: a system lacks some that is not among those that may.
+    """
     is_shared = np.ones(len(card_ids), dtype=np.bool_)
     for name, codes in preds.items():
         is_missing = codes < 0
-        if is_missing.any() and not common:
+        if is_missing.any() and name not in may_lack:
             column = int(np.argmax(is_missing.any(axis=0)))
             example = card_ids[int(np.argmax(is_missing[:, column]))]
             repeats = reader.list_repeats(name)
@@ -276,6 +285,24 @@ def _select_shared_cards(
         f"{SHARED_CARDS_NOTE}{int(is_shared.sum())} cards that every system answered are counted; "
         f"{int((~is_shared).sum())} are left out."
     ]
+
+
+def _list_asked_less(
+    preds: Iterable[str], sources: Sequence[Source], common: Common
+) -> Container[str]:
+    """Lists the systems that may lack cards, which are then left out.
+
+    With ``asked`` these are the systems of runs: a card without a row is one that they were not to
+    ask. Nothing says so of a file without a manifest, which may have been cut.
+    """
+    if common != "asked":
+        return frozenset(preds if common else ())
+    return {
+        name
+        for source in sources
+        if manifest_path(Path(source.path)).is_file()
+        for name in source.systems
+    }
 
 
 def _build_observations(
