@@ -18,13 +18,13 @@ from cards.card_blocks import CardBlock, iter_card_blocks
 from cards.card_integrity import UNVERIFIED_CARDS, find_changed_cards, lacks_hashes
 from cards.card_origin import read_card_origin
 from cards.joiner import iter_joined_cards
+from eval.abstention.integrity.row_comparison import ReadCards, RowComparison, list_card_problems
 from eval.abstention.manifest import (
     PREDICTIONS_SYSTEM,
     RunManifest,
     find_card_file,
     read_manifest,
 )
-from eval.abstention.row_comparison import ReadCards, RowComparison, list_card_problems
 from eval.harness.verification import changed_files
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,

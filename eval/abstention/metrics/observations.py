@@ -16,6 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.abstention.integrity.row_comparison import ReadCards
+from eval.abstention.integrity.run_notes import attach_manifests
 from eval.abstention.metrics.card_columns import (
     CardColumns,
     compute_fingerprint,
@@ -34,9 +36,7 @@ from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
-from eval.abstention.metrics.run_notes import attach_manifests
 from eval.abstention.result import PREDS
-from eval.abstention.row_comparison import ReadCards
 from eval.abstention.run_integrity import ReadFile, check_integrity, digest_rows
 from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
