@@ -9,6 +9,7 @@ import typer
 
 from kg.base.console import print_text, print_warning, run_script, track_progress
 from kg.base.options import (
+    AllowChangedCards,
     AllowViolations,
     AuditCards,
     CardSeed,
@@ -53,12 +54,14 @@ def main(
     audit: AuditCards = False,
     strict: StrictCards = False,
     allow_violations: AllowViolations = False,
+    allow_changed: AllowChangedCards = False,
     engine: ShapesEngine = EngineName.incremental,
 ) -> None:
     """Makes plausible claims that are proved false or proved unknown."""
     import msgspec
 
     from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
+    from cards.card_integrity import accept_changed_cards
     from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
     from cards.card_origin import (
         CardOrigin,
@@ -73,8 +76,10 @@ def main(
     check_output(out, [*(kg or ()), *(shapes or ()), *([cards] if cards else ())])
     graph_files, shapes_files = tuple(kg or ()), tuple(shapes or ())
     origin = CardOrigin()
+    accepted: tuple[str, ...] = ()
     if cards is not None:
         origin = read_card_origin(require_file(cards, "card file"))
+        accepted = accept_changed_cards([cards], allow_changed=allow_changed)
         domain, graph_files, shapes_files = resolve_sources(
             origin, cards, domain, graph_files, shapes_files
         )
@@ -162,6 +167,8 @@ def main(
     manifest |= describe_source_files(kb.domain, out)
     if origin.domain is not None:
         manifest["domain"] = origin.domain
+    if accepted:
+        manifest["accepted_changes"] = list(accepted)
     if origin.full_graph_sha256 is not None:
         manifest["full_graph_sha256"] = origin.full_graph_sha256
     write_card_set(out, near_misses.cards, manifest)

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from cards.card import Card, card_to_json, hash_card_set
+from cards.card_integrity import lacks_hashes
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from kg.base.errors import CardSetMismatchError
-from kg.base.files import to_json_bytes, write_files_atomic
+from kg.base.files import sha256_bytes, to_json_bytes, write_files_atomic
 from kg.base.plain_text import join_list
 from kg.base.provenance import (
     CONTENT_DIGEST,
@@ -180,7 +181,11 @@ def describe_source_files(
 
 
 def build_joined_manifest(
-    files: Sequence[Path], cards: Sequence[Card], out: Path | None = None
+    files: Sequence[Path],
+    cards: Sequence[Card],
+    out: Path | None = None,
+    *,
+    accepted_changes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Builds the manifest of a joined card file from the values its parts have in common.
 
@@ -188,6 +193,7 @@ def build_joined_manifest(
         files: the card files, each with its manifest next to it if it has one.
         cards: all their cards.
         out: the joined file, to which paths are relative; without it they are left out.
+        accepted_changes: the changes of the files that the user accepted.
 
     Raises:
         CardSetMismatchError: the files were made from different graphs, shapes or domains.
@@ -213,10 +219,13 @@ def build_joined_manifest(
         if out is not None and resolved[0] and all(part == resolved[0] for part in resolved):
             names = [make_relative_name(path, out.parent) for path in resolved[0]]
             common_values[key] = names[0] if key == "domain_file" else names
+    unverified = [path.name for path in files if lacks_hashes(path)]
     return {
         "kind": "cards",
         "cards_sha256": hash_card_set(cards),
         **common_values,
+        **({"accepted_changes": list(accepted_changes)} if accepted_changes else {}),
+        **({"unverified": unverified} if unverified else {}),
         "warnings": [
             f"{path.name}: {warning}"
             for path, manifest in zip(files, manifests, strict=True)
@@ -236,6 +245,7 @@ def build_paraphrase_manifest(
     seed: int,
     left_out: dict[str, int],
     wordings: str,
+    accepted_changes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Builds the manifest of cards that ask the questions of another card file in other words.
 
@@ -246,8 +256,9 @@ def build_paraphrase_manifest(
         seed: the seed that the wording was drawn with.
         left_out: predicate → number of cards without a paraphrase.
         wordings: whose words the questions are, "domain" or "general".
+        accepted_changes: the changes of that card file that the user accepted.
     """
-    manifest = build_joined_manifest([original], cards, out)
+    manifest = build_joined_manifest([original], cards, out, accepted_changes=accepted_changes)
     [source] = manifest.pop("joined_from")
     missing_labels = describe_missing_labels(cards)
     return {
@@ -272,9 +283,11 @@ def write_card_set(
     Raises:
         WriteError: one of them cannot be written; existing files are unchanged.
     """
-    signed = {**manifest, CONTENT_DIGEST: compute_content_digest(manifest)}
+    content = b"".join(to_json_bytes(card_to_json(card)) + b"\n" for card in cards)
+    described = {**manifest, "cards_file_sha256": sha256_bytes(content)}
+    signed = {**described, CONTENT_DIGEST: compute_content_digest(described)}
     files = {
-        Path(path): b"".join(to_json_bytes(card_to_json(card)) + b"\n" for card in cards),
+        Path(path): content,
         manifest_path(path): to_json_bytes(signed, indent=2) + b"\n",
     }
     if graph is not None:

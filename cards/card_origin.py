@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from cards.card import hash_card_set, read_cards
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import require_file
 from kg.base.provenance import read_card_manifest
@@ -20,9 +19,16 @@ class CardOrigin(msgspec.Struct, frozen=True):
     since these files have no manifest.
     """
 
-    content_sha256: str | None = None
-    """Digest of the manifest; None in those of other tools and of earlier versions."""
     cards_sha256: str | None = None
+    cards_file_sha256: str | None = None
+    """SHA-256 of the card file's bytes: also of kinds, clusters, claims and proofs. Null in
+    manifests of earlier versions."""
+    content_sha256: str = ""
+    """Digest of the manifest; empty in those of other tools and of earlier versions."""
+    unverified: tuple[str, ...] = ()
+    """Names of the card files without hashes that these were joined from or worded after."""
+    accepted_changes: tuple[str, ...] = ()
+    """The changes of other card files that ``--allow-changed`` accepted when these were made."""
     domain: str | None = None
     graph_sha256: str | None = None
     full_graph_sha256: str | None = None
@@ -48,19 +54,6 @@ def read_card_origin(cards: Path | str) -> CardOrigin:
         RecordError: the manifest is damaged.
     """
     return read_card_manifest(cards, CardOrigin) or CardOrigin()
-
-
-def is_as_recorded(cards: Path) -> bool:
-    """Returns whether a card file is the one that its manifest, itself unchanged, was written for.
-
-    Raises:
-        MissingFileError, RecordError: cards or manifest cannot be read.
-        ChangedRunError: the manifest was changed.
-    """
-    origin = read_card_origin(cards)
-    if origin.content_sha256 is None or origin.cards_sha256 is None:
-        return False
-    return hash_card_set(read_cards(cards)) == origin.cards_sha256
 
 
 def find_card_sources(

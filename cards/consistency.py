@@ -7,10 +7,14 @@ exchanges the proofs along with the labels is found by proving them again: ``car
 from __future__ import annotations
 
 import hashlib
+import re
+import string
+import unicodedata
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -27,6 +31,13 @@ LABEL_OF_PROOF: Final[dict[str, Label]] = {
 }
 """Kind of a proof → the only label that it can be a proof of."""
 _DIGEST_BYTES: Final = 16
+_SEPARATOR: Final = "\x1f"
+_COUNTED: Final = f"{string.ascii_letters}{string.digits}{_SEPARATOR}".encode()
+_IGNORED_BYTES: Final = bytes(byte for byte in range(256) if byte not in _COUNTED)
+_IGNORED: Final = re.compile(
+    r"(?<!\d)[.,]|[.,](?!\d)|[\s;:!?\'\"()\[\]“”‘’„«»…\u200b-\u200f\ufeff]"
+)
+"""White space and punctuation; not what tells 1.5 from 15, -5 from 5, or C++ from C."""
 
 
 class CardProblem(msgspec.Struct, frozen=True):
@@ -45,8 +56,9 @@ def find_card_problems(
 ) -> Iterator[CardProblem]:
     """Yields what is wrong with the cards of some files: first labels, then copies, each by line.
 
-    A copy has the facts, in any order, the rules and the question of an earlier card, in the same
-    file or another. Eight bytes are kept of each card; if some are equal, the files are read again.
+    A copy has the set of facts of an earlier card, in the same file or another, and its question or
+    its claim. Case, white space and punctuation do not count. Sixteen bytes are kept of each card;
+    if some are equal, the files are read again.
 
     Args:
         paths: the card files.
@@ -60,7 +72,7 @@ def find_card_problems(
         for block in iter_card_blocks(path):
             on_block(block)
             yield from _check_labels(block)
-            hashes.extend(map(_hash_content, block.cards))
+            hashes.extend(chain.from_iterable(map(_hash_content, block.cards)))
     if repeated := _find_repeated_hashes(hashes):
         yield from _find_copies(paths, repeated)
 
@@ -79,18 +91,41 @@ def _check_labels(block: CardBlock) -> Iterator[CardProblem]:
                 break
 
 
-def _hash_content(card: CheckedCard) -> int:
-    """Returns a number that is equal for copies, and rarely for other cards.
+def _hash_content(card: CheckedCard) -> tuple[int, int]:
+    """Returns two numbers, of which copies have one in common, and other cards rarely.
 
-    Python's own hash is fast, and differs between processes, so that nothing else may depend on it.
-    The rules are left out, since cards with the same facts and question hardly differ in them.
+    Only the ASCII letters and digits of the texts count, which is fast: whether cards that have a
+    number in common are copies is decided by ``_digest_content``. Python's own hash is fast, too,
+    and differs between processes, so that nothing else may depend on it.
     """
-    return hash((card.question, *sorted(card.facts)))
+    text = _SEPARATOR.join((card.question, *card.facts)).encode("utf-8", "surrogatepass")
+    question, *facts = text.lower().translate(None, _IGNORED_BYTES).split(_SEPARATOR.encode())
+    fact_set = frozenset(facts)
+    return hash((question, fact_set)), hash((card.claim, fact_set))
 
 
-def _digest_content(card: CheckedCard) -> bytes:
-    content = (sorted(card.facts), sorted(card.rules), card.question)
-    return hashlib.blake2b(msgspec.json.encode(content), digest_size=_DIGEST_BYTES).digest()
+def _digest_content(card: CheckedCard) -> dict[str, bytes]:
+    """Returns what no other card may have in common with a card: name → its digest.
+
+    Rules count only on cards without facts: others with the same facts and question hardly differ
+    in them. Cards of other programs may have no facts or no claim, which then tell nothing.
+    """
+    facts = sorted({_fold_text(fact) for fact in card.facts})
+    rules = [] if facts else sorted({_fold_text(rule) for rule in card.rules})
+    contents: dict[str, Any] = {"facts and question": (_fold_text(card.question), facts, rules)}
+    if facts and all((card.claim.subj, card.claim.pred, card.claim.obj)):
+        contents["facts and claim"] = (card.claim, facts)
+    return {
+        name: hashlib.blake2b(
+            msgspec.json.encode((name, content)), digest_size=_DIGEST_BYTES
+        ).digest()
+        for name, content in contents.items()
+    }
+
+
+def _fold_text(text: str) -> str:
+    """Returns a text without case, white space, and punctuation other than that of numbers."""
+    return _IGNORED.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _find_repeated_hashes(hashes: array[int]) -> set[int]:
@@ -107,20 +142,38 @@ def _find_copies(paths: Sequence[Path], repeated: set[int]) -> Iterator[CardProb
     for path in paths:
         for block in iter_card_blocks(path):
             for line, card in zip(block.lines, block.cards, strict=True):
-                if _hash_content(card) not in repeated:
+                if repeated.isdisjoint(_hash_content(card)):
                     continue
                 place = (card.id, path, line)
-                first_id, first_path, first_line = first = first_cards.setdefault(
-                    _digest_content(card), place
-                )
-                if first is place:
+                firsts = {
+                    name: first_cards.setdefault(digest, place)
+                    for name, digest in _digest_content(card).items()
+                }
+                name = next((name for name, first in firsts.items() if first is not place), None)
+                if name is None:
                     continue
+                first_id, first_path, first_line = firsts[name]
                 file = f" of {first_path}" if first_path != path else ""
                 yield CardProblem(
                     path,
                     line,
                     card.id,
-                    "facts and question",
+                    name,
                     "a card of its own",
                     f"a copy of card {first_id!r} in line {first_line}{file}",
                 )
+
+
+def find_other_clusters(path: Path) -> Iterator[CardProblem]:
+    """Yields the cards made by Epoché whose cluster is not their claim's subject.
+
+    Intervals are too narrow if the cards about one subject are in several clusters.
+
+    Raises:
+        MissingFileError, RecordError: as ``iter_card_blocks``.
+    """
+    for block in iter_card_blocks(path):
+        for line, card in zip(block.lines, block.cards, strict=True):
+            if card.cluster != card.claim.subj:
+                expected = f"{card.claim.subj}, its subject"
+                yield CardProblem(path, line, card.id, "cluster", expected, card.cluster)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kg.base.console import print_text, print_warning, run_script
+from kg.base.options import AllowChangedCards
 
 
 def main(
@@ -19,6 +20,7 @@ def main(
         int | None,
         typer.Option(min=1, help="Keep only a sample of this many triplets, always the same."),
     ] = None,
+    allow_changed: AllowChangedCards = False,
 ) -> None:
     """Joins card files of one graph, such as context cards and near-misses, into one set.
 
@@ -26,12 +28,14 @@ def main(
     With --triplets, the set is a sample of E, C and U cards that share their facts.
     """
     from cards.card import hash_card_set
+    from cards.card_integrity import accept_changed_cards
     from cards.card_manifest import build_joined_manifest, write_card_set
     from cards.consistency import find_card_problems
     from cards.joiner import join_cards, sample_triplets
     from kg.base.files import check_output
 
     check_output(out, files)
+    accepted = accept_changed_cards(files, allow_changed=allow_changed)
     cards = join_cards(files)
     if triplets is not None:
         cards = sample_triplets(cards, triplets)
@@ -43,7 +47,7 @@ def main(
             f"should be {first.expected}{others}. `epoche metrics` will refuse results of these "
             "cards."
         )
-    manifest = build_joined_manifest(files, cards, out)
+    manifest = build_joined_manifest(files, cards, out, accepted_changes=accepted)
     write_card_set(out, cards, manifest)
     print_text(
         f"{len(cards)} cards of {len(files)} files → {out}   [cards:{hash_card_set(cards)[:12]}]"

@@ -8,7 +8,14 @@ from typing import Annotated, cast
 import typer
 
 from kg.base.console import print_text, print_warning, run_script
-from kg.base.options import CardSeed, CardsOut, DomainName, GraphFiles, ShapesFiles
+from kg.base.options import (
+    AllowChangedCards,
+    CardSeed,
+    CardsOut,
+    DomainName,
+    GraphFiles,
+    ShapesFiles,
+)
 
 
 def main(
@@ -18,6 +25,7 @@ def main(
     shapes: ShapesFiles = None,
     domain: DomainName = None,
     seed: CardSeed = 12345,
+    allow_changed: AllowChangedCards = False,
 ) -> None:
     """Asks the questions of cards in other words: the `paraphrases` of their domain.
 
@@ -26,6 +34,7 @@ def main(
     --paraphrases` then says how much worse it is on the paraphrases.
     """
     from cards.card import hash_card_set, read_cards
+    from cards.card_integrity import accept_changed_cards
     from cards.card_manifest import build_paraphrase_manifest, write_card_set
     from cards.card_origin import read_card_origin, require_same_graph, resolve_sources
     from cards.paraphraser import paraphrase_cards
@@ -36,6 +45,7 @@ def main(
 
     check_output(out, [cards, *(kg or ()), *(shapes or ())])
     originals = read_cards(cards)
+    accepted = accept_changed_cards([cards], allow_changed=allow_changed)
     origin = read_card_origin(cards)
     name, graph_files, shapes_files = resolve_sources(
         origin, cards, domain, tuple(kg or ()), tuple(shapes or ())
@@ -64,6 +74,7 @@ def main(
         seed=seed,
         left_out=paraphrased.left_out,
         wordings=paraphrased.wordings,
+        accepted_changes=accepted,
     )
     write_card_set(out, paraphrased.cards, manifest)
     kind = "the domain's" if paraphrased.wordings == "domain" else "general, for any predicate"

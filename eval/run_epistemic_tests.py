@@ -58,7 +58,7 @@ def main(
         IfStale, typer.Option(help="What to do if --out contains a run of other cards or settings.")
     ] = IfStale.error,
     retry_errors: options.RetryErrors = False,
-    allow_changed: options.AllowChangedRows = False,
+    allow_changed: options.AllowChanged = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the system; repeatable."),

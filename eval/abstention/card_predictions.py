@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
+from cards.card_integrity import accept_changed_cards
 from cards.card_origin import read_card_origin
 from eval.abstention.answers import build_result, read_answer
 from eval.abstention.card_file import CardFile
-from eval.abstention.manifest import RunManifest, write_manifest
+from eval.abstention.manifest import PREDICTIONS_SYSTEM, RunManifest, write_manifest
 from eval.abstention.metrics.result_row import describe_unreadable
 from eval.abstention.result import PREDS, Answer, Pred, Result, result_to_json
 from eval.harness.predictions.reader import (
@@ -28,8 +29,6 @@ from kg.base.errors import RecordError, WriteError
 from kg.base.files import check_output, sha256_file, write_jsonl_atomic
 from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
-PREDICTIONS_SYSTEM: Final = "predictions"
-"""``system`` in the manifest of results that were not asked by ``epoche eval``."""
 _SAYS_INVALID: Final = "the file says that the reply cannot be read"
 
 
@@ -40,6 +39,7 @@ def write_card_predictions(
     *,
     field_map: Mapping[str, str],
     overwrite: bool = False,
+    allow_changed: bool = False,
 ) -> tuple[RunManifest, dict[str, Predictions]]:
     """Writes rows and manifest as ``epoche eval`` does; a card without a prediction is an ERROR.
 
@@ -49,6 +49,7 @@ def write_card_predictions(
         out: the result file.
         field_map: our name of a field → the files' name.
         overwrite: whether an existing result file is replaced.
+        allow_changed: accept cards that their manifest does not describe; the manifest says so.
 
     Returns:
         The manifest as written, and what was read from each file.
@@ -56,6 +57,7 @@ def write_card_predictions(
     Raises:
         MissingFileError, RecordError, DuplicateIdError: cards or predictions cannot be read.
         RecordError: also if no prediction of a file is an answer.
+        ChangedRunError: the cards changed after they were made, and this is not accepted.
         WriteError: the result file exists, would overwrite an input, or cannot be written.
     """
     form = PredictionFormat(value="pred", noun="card", read_value=_read_value, field_map=field_map)
@@ -69,10 +71,14 @@ def write_card_predictions(
             hint="Choose another --out, or use --overwrite to replace it.",
         )
     with CardFile(cards_file) as cards:
-        predictions = renumber_repeats(
-            {file.name: read_predictions(file, _CardIds(cards), form) for file in files}
+        accepted = accept_changed_cards(
+            [cards_file], allow_changed=allow_changed, card_set=cards.sha256
         )
+        predictions: dict[str, Predictions] = {}
         for file in files:
+            # Each alone: a file with repeats says nothing about the others.
+            read = {file.name: read_predictions(file, _CardIds(cards), form)}
+            predictions |= renumber_repeats(read)
             _check_readable(file, predictions[file.name], form)
         names = tuple(predictions)
         replies = {
@@ -81,6 +87,7 @@ def write_card_predictions(
             for reply in read.replies
         }
         params = describe_files(files, field_map)
+        repeats = {name: count_repeats({name: read}) for name, read in predictions.items()}
         counts: dict[str, int] = dict.fromkeys(PREDS, 0)
         manifest = RunManifest(
             results=out.name,
@@ -89,7 +96,8 @@ def write_card_predictions(
             cards_file_sha256=cards.file_sha256,
             card_count=len(cards),
             card_warnings=read_card_origin(cards_file).warnings,
-            repeats=count_repeats(predictions),
+            repeats=max(repeats.values()),
+            system_repeats=repeats if len(set(repeats.values())) > 1 else msgspec.UNSET,
             system=PREDICTIONS_SYSTEM,
             systems=names,
             params=params if len(names) > 1 else params[names[0]],
@@ -99,6 +107,7 @@ def write_card_predictions(
             ended=utc_now(),
             status="complete",
             counts=counts,
+            accepted_card_changes=accepted or msgspec.UNSET,
         )
 
         def iter_rows() -> Iterator[dict[str, Any]]:

@@ -7,14 +7,16 @@ The copies, ``pass`` and the manifest's counts are computed again here; ``pred``
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
 import msgspec
 
 from cards.card import Card
+from cards.card_integrity import find_changed_cards
 from cards.card_origin import CardOrigin, find_card_sources, read_card_origin
-from cards.consistency import find_card_problems
+from cards.consistency import find_card_problems, find_other_clusters
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from eval.abstention.answer_client import read_raw_again
 from eval.abstention.card_file import CardFile
@@ -25,6 +27,7 @@ from eval.harness.totals import CallMeter
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import require_file, sha256_file
+from kg.base.plain_text import format_count, join_list
 from kg.base.provenance import manifest_path
 from kg.claims import Regime
 
@@ -39,13 +42,15 @@ class ProofCheck(msgspec.Struct):
     """What proving the labels of a card file again gave.
 
     Attributes:
-        problem: why they cannot be proved; empty if they were.
+        problem: why they, or some of them, cannot be proved; empty if they were.
+        n_unproved: number of labels that neither graph nor card proves or refutes.
         n_on_graph: number of labels proved over the graph.
         n_on_card: number of labels proved over the card's own facts and rules.
         disagreements: index of a card, its label, the label proved, and over what.
     """
 
     problem: str = ""
+    n_unproved: int = 0
     n_on_graph: int = 0
     n_on_card: int = 0
     disagreements: list[tuple[int, str, str, str]] = []
@@ -69,9 +74,11 @@ class LabelProver:
         found = self._found[key]
         if found.problem:
             log.skipped.append(f"labels: {found.problem}")
-            return
-        log.checked["labels proved over the graph"] = found.n_on_graph
-        log.checked["labels proved over the card alone"] = found.n_on_card
+            log.unproved = found.problem
+        if found.n_on_graph or not found.problem:
+            log.checked["labels proved over the graph"] = found.n_on_graph
+        if found.n_on_card or not found.problem:
+            log.checked["labels proved over the card alone"] = found.n_on_card
         lines = cards.find_lines(item for item, *_ in found.disagreements)
         for line, (item, label, verdict, place) in zip(lines, found.disagreements, strict=True):
             log.add(
@@ -87,38 +94,44 @@ class LabelProver:
 def _check_proofs(cards: CardFile) -> ProofCheck:
     """Proves the label of each card over the graph, and over its own facts and rules.
 
-    Faithfulness cards contradict the graph on purpose and are proved over the card only.
+    Faithfulness cards contradict the graph on purpose and are proved over the card only; so are all
+    cards if the graph changed, which proves nothing any more.
     """
     from cards.own_proof import CardProver
     from kg.knowledge import KnowledgeBase
 
     origin: CardOrigin = read_card_origin(cards.path)
     domain, graph, shapes = find_card_sources(origin, cards.path)
+    if not manifest_path(cards.path).is_file():
+        return ProofCheck(f"there is no {manifest_path(cards.path).name}, which names the graph")
     if not (domain or graph):
         return ProofCheck("no manifest of the cards names a graph that is there")
     try:
         kb = KnowledgeBase.open(domain, graph, shapes, cast("Regime | None", origin.regime))
     except MissingFileError as error:  # for example, a shipped domain whose graph is not built
         return ProofCheck(error.what)
-    for what, expected, actual in (
-        ("graph", origin.graph_sha256, kb.graph.sha256),
-        ("shapes", origin.shapes_sha256, kb.shapes.sha256),
-    ):
-        if expected is not None and expected != actual:
-            return ProofCheck(f"the {what} changed after the cards were made")
+    if origin.shapes_sha256 not in (None, kb.shapes.sha256):
+        return ProofCheck("the shapes changed after the cards were made")
     check, prover = ProofCheck(), CardProver(kb)
+    is_same_graph = origin.graph_sha256 in (None, kb.graph.sha256)
     for item in range(len(cards)):
         card = cards[item]
         own = prover.find_label(card)
         verdicts = {} if own is None else {"the card": own}
-        if card.kind not in FAITHFULNESS_KINDS:
+        if is_same_graph and card.kind not in FAITHFULNESS_KINDS:
             verdicts = {"the graph": kb.oracle.license(card.claim).label, **verdicts}
+        check.n_unproved += not verdicts
         check.n_on_graph += verdicts.get("the graph") == card.label
         check.n_on_card += own == card.label
         for place, verdict in verdicts.items():
             if verdict != card.label:
                 check.disagreements.append((item, card.label, verdict, place))
                 break
+    if not is_same_graph:
+        check.problem = "the graph changed after the cards were made"
+    elif check.n_unproved:
+        count = format_count(check.n_unproved, "card")
+        check.problem = f"{count} of a kind that only its own triples prove, without triples"
     return check
 
 
@@ -135,12 +148,15 @@ def verify_cards(path: Path, prover: LabelProver | None = None) -> Verification:
     """
     log = DifferenceLog()
     with CardFile(require_file(path, "card file")) as cards:
-        recorded = read_card_origin(path).cards_sha256
-        if recorded is None:
+        origin = read_card_origin(path)
+        if origin.cards_sha256 is None:
             log.skipped.append("the hash of the cards: they have no manifest that records it")
-        elif recorded != cards.sha256:
-            manifest_file = manifest_path(path)
-            log.add(manifest_file, "cards_sha256", expected=cards.sha256, found=recorded)
+        for field, value in (
+            ("cards_sha256", cards.sha256),
+            ("cards_file_sha256", cards.file_sha256),
+        ):
+            if (recorded := getattr(origin, field)) not in (None, value):
+                log.add(path, field, expected=recorded, found=value)
         _check_cards(cards, log, prover)
     return log.to_verification(path, "cards")
 
@@ -148,7 +164,9 @@ def verify_cards(path: Path, prover: LabelProver | None = None) -> Verification:
 def _check_cards(cards: CardFile, log: DifferenceLog, prover: LabelProver | None) -> None:
     """Checks each card against itself, all others, and what the oracle proves."""
     log.checked["cards"] = len(cards)
-    for problem in find_card_problems([cards.path]):
+    is_ours = read_card_origin(cards.path).graph_sha256 is not None
+    clusters = find_other_clusters(cards.path) if is_ours else ()
+    for problem in chain(find_card_problems([cards.path]), clusters):
         log.add(
             cards.path,
             problem.field,
@@ -176,6 +194,7 @@ def verify_results(
     Raises:
         MissingFileError: the results, their manifest or the cards do not exist.
         RecordError, DuplicateIdError: the manifest or the cards are damaged.
+        ChangedRunError: nothing differs but the cards' own manifest, which is of other cards.
     """
     require_file(path, "result file")
     manifest_file = manifest_path(path)
@@ -187,11 +206,16 @@ def verify_results(
             ("cards_file_sha256", cards.file_sha256),
             ("card_count", len(cards)),
         ):
-            if getattr(manifest, field) != value:
-                recorded = getattr(manifest, field)
-                log.add(manifest_file, field, expected=value, found=recorded)
+            if (recorded := getattr(manifest, field)) != value:
+                log.add(cards.path, field, expected=recorded, found=value)
         _RowVerifier(path, manifest, cards, log).verify()
         _check_cards(cards, log, prover)
+        problem = find_changed_cards(cards.path, cards.sha256)
+        if manifest.accepted_card_changes:
+            accepted = join_list(manifest.accepted_card_changes)
+            log.skipped.append(f"the manifest of the cards: {accepted}, and this was accepted")
+        elif problem is not None and not log.n_differences:
+            raise problem  # else what differs explains it
     return log.to_verification(path, "cards")
 
 
@@ -266,6 +290,8 @@ class _RowVerifier:
             )
         except CardSetMismatchError as error:
             return None, error.what
+        if row.repeat >= self._layout.count_repeats(column):
+            return None, f"repeat {row.repeat + 1} of {row.system}, which has fewer"
         return self._layout.position_of(item, row.repeat, column), ""
 
     def _verify_copies(self, row: Result, card: Card, number: int) -> None:
@@ -311,7 +337,7 @@ class _RowVerifier:
         # Named only where no difference of a row or a count explains it.
         found = sha256_file(self._path)
         if manifest.rows_sha256 not in (None, found) and not log.n_differences:
-            log.add(manifest_file, "rows_sha256", expected=found, found=manifest.rows_sha256)
+            log.add(self._path, "rows_sha256", expected=manifest.rows_sha256, found=found)
         for pred, count in self._counts.items():
             if (recorded := manifest.counts.get(pred, 0)) != count:
                 log.add(manifest_file, f"counts.{pred}", expected=count, found=recorded)

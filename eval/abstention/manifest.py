@@ -22,6 +22,8 @@ from kg.base.errors import MissingFileError
 from kg.base.files import require_file
 
 COMMAND = "epoche eval"
+PREDICTIONS_SYSTEM = "predictions"
+"""``system`` of results that were not asked by ``epoche eval``, but scored by ``epoche score``."""
 
 FIXED_FIELDS = (
     "system",
@@ -55,6 +57,9 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     """Only the first ``limit`` cards were asked; null for all."""
     repeats: int = 1
     """Number of times each card was asked."""
+    system_repeats: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    """By system, the number of predictions of each card, if these differ; ``repeats`` is then the
+    largest. Absent otherwise."""
     shard: str | None = None
     """``i/n`` if only every n-th card was asked, from the i-th on; null for all."""
     system: str
@@ -91,6 +96,9 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     """By system, the observed mode of structured output and the reported model names."""
     accepted_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """What ``--allow-changed`` accepted when the run was resumed or merged; absent if nothing."""
+    accepted_card_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The changes of the cards that ``--allow-changed`` accepted before they were asked, or when
+    they were joined or worded otherwise; absent if there are none."""
     content_sha256: str = ""
     """Digest of all other fields, so that changes of the manifest are noticed; empty while a
     session runs."""
@@ -99,6 +107,12 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     def system_names(self) -> tuple[str, ...]:
         """Names of the systems in the rows, in the order of the rows of a card."""
         return self.systems
+
+    @property
+    def repeats_of_systems(self) -> tuple[int, ...]:
+        """How often each system answered each card; empty if all did so ``repeats`` times."""
+        repeats = self.system_repeats or {}
+        return tuple(repeats.get(name, self.repeats) for name in self.systems) if repeats else ()
 
     @property
     def item_count(self) -> int:

@@ -13,34 +13,42 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-import msgspec
-import numpy as np
-
-from cards.card_blocks import CardBlock, CheckedCard, iter_card_blocks
+from cards.card import CardSetHash, hash_card_set
+from cards.card_blocks import CardBlock, iter_card_blocks
+from cards.card_integrity import UNVERIFIED_CARDS, find_changed_cards, lacks_hashes
 from cards.card_origin import read_card_origin
-from cards.consistency import find_card_problems
-from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
+from cards.joiner import iter_joined_cards
+from eval.abstention.integrity.row_comparison import ReadCards, RowComparison, list_card_problems
+from eval.abstention.manifest import (
+    PREDICTIONS_SYSTEM,
+    RunManifest,
+    find_card_file,
+    read_manifest,
+)
+from eval.harness.verification import changed_files
 from eval.harness.verification.changed_files import (
     ACCEPT_HINT,
     CHANGED_ROWS,
     UNVERIFIED_ROWS,
     describe_accepted,
     describe_recorded,
-    lacks_hashes,
     make_changed_error,
     try_to_verify,
     warn_unverified,
 )
 from kg.base.errors import ChangedRunError
-from kg.base.files import iter_decoded_lines, sha256_file
-from kg.base.packed_strings import StringNumbers
+from kg.base.files import sha256_file
 from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
 
 CHANGED_CARDS: Final = "cards:changed"
 """What signatures say if cards contradict themselves or their run, and were accepted."""
+GIVEN_PREDICTIONS: Final = "predictions:given"
+"""What signatures say of answers that Epoché was given, and did not see a system give."""
 UNCHECKED_CARDS: Final = "cards:unchecked"
 """What signatures say of runs whose card file is not there."""
+_ACCEPTED_CARDS: Final = "Accepted with --allow-changed before the cards were asked"
+_UNVERIFIED: Final = "Nothing shows whether cards of {} were changed: no hash of them is recorded"
 _MAX_NAMED_FILES: Final = 1
 
 
@@ -68,19 +76,6 @@ def digest_rows(path: Path) -> str:
         for line in handle:
             total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
     return f"{total % (1 << 256):064x}"
-
-
-@dataclass(frozen=True)
-class ReadCards:
-    """The cards that rows are about.
-
-    Attributes:
-        index: card id → its number.
-        get_fields: returns the ``COPIED_FIELDS`` of the card with a number.
-    """
-
-    index: StringNumbers
-    get_fields: Callable[[int], tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -124,9 +119,23 @@ class _Findings:
             names = join_first([path.name for path in paths], _MAX_NAMED_FILES)
             self.warnings.append(f"{sentence.format(names)} ({detail}).")
 
+    def add_accepted_cards(self, changes: Sequence[str]) -> None:
+        """Adds the changes of cards that were accepted before the cards were asked or joined."""
+        if changes:
+            self.details["cards"] = CHANGED_CARDS
+            self.warnings += [f"{_ACCEPTED_CARDS}: {change}." for change in changes]
+
+    def add_parts(self, manifests: Iterable[RunManifest]) -> None:
+        """Adds the shards and limits of runs that did not ask all cards of their card file."""
+        parts = [one for one in manifests if len(one.layout.asked_items) < one.card_count]
+        for name in ("shard", "limit"):
+            values = {str(getattr(one, name)) for one in parts if getattr(one, name) is not None}
+            if values:
+                self.details[name] = f"{name}:{','.join(sorted(values))}"
+
     def to_integrity(self) -> Integrity:
         """Returns what was found."""
-        return Integrity(tuple(self.details.values()), tuple(self.warnings))
+        return Integrity(tuple(self.details.values()), tuple(dict.fromkeys(self.warnings)))
 
 
 def check_integrity(
@@ -135,6 +144,7 @@ def check_integrity(
     rows: ReadCards | None = None,
     with_cards: bool = True,
     named_cards: Sequence[Path] = (),
+    unasked: Iterable[ChangedRunError] = (),
     allow_changed: bool = False,
 ) -> Integrity:
     """Refuses rows, and the cards that their manifests name, that are not as the run left them.
@@ -145,6 +155,7 @@ def check_integrity(
         with_cards: whether the card files that the manifests name are checked; false where the
             user names others, which are checked by ``check_card_files``.
         named_cards: the card files that the user names; rows of runs are compared with them.
+        unasked: answers to cards that their run was not to ask.
         allow_changed: accept them with a warning and a mark in the signature.
 
     Raises:
@@ -159,7 +170,7 @@ def check_integrity(
         manifest = read_manifest(manifest_file) if manifest_file.is_file() else None
         if manifest is not None:
             manifests[file.path] = manifest
-        if manifest is None or lacks_hashes(manifest) or manifest.status == "running":
+        if manifest is None or changed_files.lacks_hashes(manifest) or manifest.status == "running":
             unverified.append(file.path)
             status = "" if manifest is None else manifest.status
             warn_unverified(file.path, manifest_file, status=status, is_foreign=not file.card_set)
@@ -168,6 +179,11 @@ def check_integrity(
         if manifest is not None and (recorded := describe_recorded(manifest)):
             findings.details["rows"] = CHANGED_ROWS
             findings.warnings += recorded
+        if manifest is not None:
+            findings.add_accepted_cards(manifest.accepted_card_changes or ())
+            if manifest.system == PREDICTIONS_SYSTEM:
+                findings.details["predictions"] = GIVEN_PREDICTIONS
+    findings.add(CHANGED_ROWS, unasked)
     sentence = "Nothing shows whether rows of {} were changed"
     findings.add_mark(UNVERIFIED_ROWS, sentence, unverified)
     graphs = {
@@ -177,11 +193,19 @@ def check_integrity(
     }
     sentence = "The systems of {} used another graph than the one that the cards were made from"
     findings.add_mark(f"graph:{','.join(sorted(set(graphs.values())))}", sentence, list(graphs))
+    findings.add_parts(manifests.values())
     compared_rows = rows if len(manifests) == len(files) else None
     if with_cards and manifests:
         _check_named_cards(manifests, compared_rows, findings)
     blocks = (block for path in named_cards for block in iter_card_blocks(path))
-    findings.add(CHANGED_CARDS, _RowComparison(compared_rows).compare(blocks))
+    checker = RowComparison(compared_rows)
+    findings.add(CHANGED_CARDS, checker.compare(blocks if manifests else ()))
+    for path, manifest in manifests.items() if checker.n_cards else ():
+        if (
+            manifest.card_count != checker.n_cards
+            and hash_card_set(iter_joined_cards(named_cards)) == manifest.cards_sha256
+        ):
+            findings.add(CHANGED_ROWS, [_make_count_error(path, manifest, checker.n_cards)])
     return findings.to_integrity()
 
 
@@ -191,7 +215,9 @@ def check_card_files(
     *,
     allow_changed: bool = False,
 ) -> Integrity:
-    """Refuses cards that are copies of others, or have a label that their own proof contradicts.
+    """Refuses cards that changed after they were made, or contradict themselves or each other.
+
+    A card does so if it is a copy of another, or has a label that its own proof contradicts.
 
     Args:
         paths: the files of one card set. A copy may be in another file.
@@ -203,21 +229,19 @@ def check_card_files(
         MissingFileError, RecordError: a file does not exist or is damaged.
     """
     findings = _Findings(allow_changed=allow_changed)
-    findings.add(CHANGED_CARDS, _find_card_problems(paths, on_block))
+    hashes = {path: CardSetHash() for path in paths}
+
+    def add_block(block: CardBlock) -> None:
+        hashes[block.path].add(block.cards)
+        on_block(block)
+
+    findings.add(CHANGED_CARDS, list_card_problems(paths, add_block))
+    changed = (find_changed_cards(path, hashes[path].hexdigest()) for path in paths)
+    findings.add(CHANGED_CARDS, filter(None, changed))
+    for path in paths:
+        findings.add_accepted_cards(read_card_origin(path).accepted_changes)
+    findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(filter(lacks_hashes, paths)))
     return findings.to_integrity()
-
-
-def _find_card_problems(
-    paths: Sequence[Path], on_block: Callable[[CardBlock], object]
-) -> Iterator[ChangedRunError]:
-    for problem in find_card_problems(paths, on_block):
-        yield ChangedRunError(
-            f"card {problem.id!r}: {problem.field} is {problem.found}, should be "
-            f"{problem.expected}",
-            where=f"{problem.path}:{problem.line}",
-            hint="Make the cards again, and run again (`epoche verify` lists all such cards); "
-            "--allow-changed accepts them, and every signature then says so.",
-        )
 
 
 def _check_named_cards(
@@ -226,12 +250,15 @@ def _check_named_cards(
     """Checks the card files that manifests name, and that all rows are about these cards."""
     unchanged: dict[str, Path] = {}
     unchecked: list[Path] = []
+    unverified: list[Path] = []
     for path, manifest in manifests.items():
         card_file = find_card_file(manifest_path(path))
         if card_file is None:
             unchecked.append(path)
             rows = None
             continue
+        if lacks_hashes(card_file):
+            unverified.append(card_file)
         problem = _find_other_cards(path, manifest, card_file)
         if problem is None:
             unchanged.setdefault(manifest.cards_file_sha256, card_file)
@@ -240,10 +267,16 @@ def _check_named_cards(
             rows = None
     sentence = "Nothing shows whether the cards of {} were changed: their file was not found"
     findings.add_mark(UNCHECKED_CARDS, sentence, unchecked)
-    checker = _RowComparison(rows)
+    findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(dict.fromkeys(unverified)))
+    checker = RowComparison(rows)
     # Each file alone: two of them have the same cards, which are no copies of each other.
-    for card_file in unchanged.values():
+    for file_hash, card_file in unchanged.items():
+        n_before = checker.n_cards
         findings.add(CHANGED_CARDS, checker.find_problems(card_file))
+        n_cards = checker.n_cards - n_before
+        for path, manifest in manifests.items():
+            if manifest.cards_file_sha256 == file_hash and manifest.card_count != n_cards:
+                findings.add(CHANGED_ROWS, [_make_count_error(path, manifest, n_cards)])
     if unchanged:
         findings.add(CHANGED_ROWS, checker.find_foreign_cards(list(manifests)))
 
@@ -272,10 +305,12 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
                 where=where,
                 hint=ACCEPT_HINT,
             )
-    n_rows = sum((file.counts or {}).values())
-    if n_rows > manifest.rows_expected:
+    n_rows, n_expected = sum((file.counts or {}).values()), manifest.rows_expected
+    is_short = file.counts is not None and manifest.status == "complete" and n_rows < n_expected
+    if n_rows > n_expected or is_short:
+        run = "its run is complete with" if is_short else "its run has"
         yield ChangedRunError(
-            f"{file.path.name} has {n_rows} rows, and its run has {manifest.rows_expected}",
+            f"{file.path.name} has {n_rows} rows, and {run} {n_expected}",
             where=where,
             hint=ACCEPT_HINT,
         )
@@ -286,6 +321,15 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
             where=where,
             hint=ACCEPT_HINT,
         )
+
+
+def _make_count_error(path: Path, manifest: RunManifest, n_cards: int) -> ChangedRunError:
+    return ChangedRunError(
+        f"the run of {path.name} is of {manifest.card_count:,} cards, and its card file has "
+        f"{n_cards:,}",
+        where=str(manifest_path(path)),
+        hint=ACCEPT_HINT,
+    )
 
 
 def _is_of_other_graph(path: Path, manifest: RunManifest) -> bool:
@@ -307,93 +351,6 @@ def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> Cha
             hint="Name the cards of the run with --cards, or run again; --allow-changed accepts "
             "them, and every signature then says so.",
         )
-    recorded = read_card_origin(card_file).cards_sha256
-    if recorded not in (None, manifest.cards_sha256):
-        return ChangedRunError(
-            f"{card_file.name} changed after it was made: its manifest is of card set "
-            f"{str(recorded)[:12]}, and the run is of {manifest.cards_sha256[:12]}",
-            where=str(manifest_path(card_file)),
-            hint="Make the cards again, and run again; --allow-changed accepts them, and every "
-            "signature then says so.",
-        )
-    return None
-
-
-class _RowComparison:
-    """Compares the cards in rows with those in card files, which are checked, too.
-
-    Args:
-        rows: the cards in the rows; None to leave the rows out.
-    """
-
-    def __init__(self, rows: ReadCards | None) -> None:
-        self._rows = rows
-        self._is_found = np.zeros(len(rows.index) if rows is not None else 0, dtype=np.bool_)
-
-    def find_problems(self, card_file: Path) -> Iterator[ChangedRunError]:
-        """Yields what is wrong with the cards, and fields in rows that are not those of cards."""
-        different: list[ChangedRunError] = []
-        yield from _find_card_problems(
-            [card_file], lambda block: different.extend(self.compare([block]))
-        )
-        yield from different
-
-    def compare(self, blocks: Iterable[CardBlock]) -> Iterator[ChangedRunError]:
-        """Yields the cards of which the rows have another field."""
-        if self._rows is not None:
-            for block in blocks:
-                yield from self._compare_block(block, self._rows)
-
-    def _compare_block(self, block: CardBlock, rows: ReadCards) -> Iterator[ChangedRunError]:
-        numbers = rows.index.find_all([card.id for card in block.cards])
-        self._is_found[numbers[numbers >= 0]] = True
-        for line, card, number in zip(block.lines, block.cards, numbers.tolist(), strict=True):
-            if number < 0:
-                continue
-            fields = _list_card_fields(card), rows.get_fields(number)
-            if fields[0] == fields[1]:
-                continue
-            name, expected, found = next(
-                one for one in zip(COPIED_FIELDS, *fields, strict=True) if one[1] != one[2]
-            )
-            yield ChangedRunError(
-                f"card {card.id!r} has {name} {expected!r}, and {found!r} in the rows",
-                where=f"{block.path}:{line}",
-                hint=ACCEPT_HINT,
-            )
-
-    def find_foreign_cards(self, files: Sequence[Path]) -> Iterator[ChangedRunError]:
-        """Yields the first row of a card that is in none of the card files."""
-        if self._rows is None or self._is_found.all():
-            return
-        number = int(np.argmin(self._is_found))
-        foreign = self._rows.index.strings[number]
-        decode = msgspec.json.Decoder(_RowId).decode
-        lines = (
-            f"{path}:{line}"
-            for path in files
-            for line, row in iter_decoded_lines(path, "result", decode)
-            if row.id == foreign
-        )
-        yield ChangedRunError(
-            f"a row of card {foreign!r}, which is not in the card file of the run",
-            where=next(lines, ", ".join(map(str, files))),
-            hint=ACCEPT_HINT,
-        )
-
-
-COPIED_FIELDS: Final = (
-    *("label", "gold", "kind", "difficulty", "full_label", "mined_rules", "triplet", "cluster"),
-)
-"""The fields of cards that rows copy and metrics read."""
-
-
-def _list_card_fields(card: CheckedCard) -> tuple[object, ...]:
-    return (
-        *(card.label, card.gold, card.kind, card.difficulty or "", card.full_label),
-        *(card.rests_on_mined_rules, card.triplet, card.cluster),
-    )
-
-
-class _RowId(msgspec.Struct):
-    id: str
+    if manifest.accepted_card_changes:
+        return None
+    return find_changed_cards(card_file, manifest.cards_sha256)

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from cards.card_integrity import accept_changed_cards
 from cards.card_origin import read_card_origin
 from eval.abstention.answers import is_async
 from eval.abstention.card_file import CardFile
@@ -84,7 +87,8 @@ def run(
         overwrite: delete the contents of ``out``.
         set_aside: if ``out`` contains another run, rename it and start a new file.
         retry_errors: ask again the questions that ended in ``ERROR``.
-        allow_changed: resume rows that were changed after the last session; the manifest says so.
+        allow_changed: ask cards that their manifest does not describe, and resume rows that were
+            changed after the last session; the manifest says so.
         limits: concurrency, and the limits at which the run is aborted.
 
     Raises:
@@ -97,8 +101,13 @@ def run(
         CostLimitError, TooManyErrorsError: a limit was reached with questions left. Rows are
             kept.
         SettingError: there is a limit on the cost, and the price of a call is not known.
+        ChangedRunError: the cards changed after they were made, or the rows after the last
+            session, and this is not accepted.
     """
     with CardFile(cards_file) as cards:
+        accepted = accept_changed_cards(
+            [cards_file], allow_changed=allow_changed, card_set=cards.sha256
+        )
         for path in (out, manifest_path(out)):
             check_output(path, (cards_file, manifest_path(cards_file)))
         names = [system.name for system in systems]
@@ -129,6 +138,7 @@ def run(
             versions=library_versions(),
             started=utc_now(),
             status="running",
+            accepted_card_changes=accepted or msgspec.UNSET,
         )
         description = FileRunDescription(
             title=system_name,

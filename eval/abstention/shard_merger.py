@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from cards.card_integrity import accept_changed_cards
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import CardPlan
 from eval.abstention.manifest import (
@@ -41,7 +42,7 @@ def merge_shards(
         out: the merged result file, next to which its manifest is written. Both are identical to
             those of a run without ``--shard``, except for the times in the manifest.
         cards_file: the cards that were asked; by default the file the manifests name.
-        allow_changed: merge shards that were changed after their run; the manifest then says so.
+        allow_changed: merge shards and cards that were changed; the manifest then says so.
 
     Returns:
         The merged manifest.
@@ -52,7 +53,8 @@ def merge_shards(
         CardSetMismatchError: the files are not shards of one run, or two are the same shard.
         DuplicateIdError: a question is answered twice.
         IncompleteRunError: a shard or an answer is missing.
-        ChangedRunError: a shard was changed after its run, and this is not accepted.
+        ChangedRunError: the cards changed after they were made, or a shard after its run, and
+            this is not accepted.
         WriteError: ``out`` contains a run, another process is writing it, or it cannot be written.
     """
     manifests = {path: read_manifest(manifest_path(require_file(path, "shard"))) for path in shards}
@@ -70,6 +72,9 @@ def merge_shards(
                 where=str(cards_file),
                 hint="Name the card file of the run with --cards.",
             )
+        accepted_cards = accept_changed_cards(
+            [cards_file], allow_changed=allow_changed, card_set=cards.sha256
+        )
         meter = CallMeter()
         plans = [
             CardPlan(cards, manifests[path].systems, manifests[path].layout, on_row=meter.add_row)
@@ -97,6 +102,14 @@ def merge_shards(
             record_accepted(merged, accepted),
             results=out.name,
             cards_file=make_relative_name(cards_file, out.parent),
+            accepted_card_changes=tuple(
+                dict.fromkeys(
+                    change
+                    for path in ordered
+                    for change in (*(manifests[path].accepted_card_changes or ()), *accepted_cards)
+                )
+            )
+            or msgspec.UNSET,
             # Of a killed session's rows nothing is recorded either.
             rows_sha256=None
             if any(manifests[path].rows_sha256 is None for path in ordered)

@@ -41,7 +41,8 @@ def main(
     """Checks that rows follow from items, replies and votes, and labels of cards from the graph.
 
     Nothing is asked and nothing is changed. Exits with 39 if anything differs, and otherwise with
-    the highest code of a run that cannot be read; all other runs are verified before that.
+    the highest code of a run that cannot be read, or whose labels cannot be proved because graph or
+    manifest of the cards are gone or changed (3); all other runs are verified before that.
     """
     import msgspec
 
@@ -52,7 +53,7 @@ def main(
     found, failures = _verify_all(runs, cards, with_proofs=not no_proofs)
     report: dict[str, Any] = {
         "schema": SCHEMA,
-        "agrees": not failures and all(item.agrees for item in found),
+        "agrees": not failures and all(item.agrees and not item.unproved for item in found),
         "runs": [msgspec.to_builtins(item) for item in found],
         "unreadable": [
             {"run": str(path), "error": error.format_line(), "exit_code": error.exit_code}
@@ -133,8 +134,21 @@ def _raise_problem(found: list[Verification], failures: list[EpocheError]) -> No
             where=", ".join(item.run for item in failed),
             hint="They are listed above; do not use these runs before you know why they differ.",
         )
+    if unproved := [item for item in found if item.unproved]:
+        failures = [*failures, _make_unproved_error(unproved)]
     if failures:
         raise max(failures, key=lambda error: error.exit_code)
+
+
+def _make_unproved_error(unproved: list[Verification]) -> EpocheError:
+    from kg.base.errors import MissingFileError
+
+    return MissingFileError(
+        f"labels were not checked: {unproved[0].unproved}",
+        where=", ".join(item.run for item in unproved),
+        hint="Put graph and manifest of the cards back as they were; --no-proofs checks only the "
+        "rest.",
+    )
 
 
 def _list_files(run: Path) -> list[Path]:
@@ -149,9 +163,12 @@ def _list_files(run: Path) -> list[Path]:
 def _print_verification(found: Verification) -> None:
     checked = ", ".join(f"{number:,} {what}" for what, number in found.checked.items())
     verdict = "agrees" if found.agrees else _count(found.n_differences, "difference")
+    if found.unproved:
+        verdict = f"labels not checked: {to_one_line(found.unproved)}; the rest: {verdict}"
     print_text(f"{found.run} ({found.benchmark}): {verdict}; checked {checked}")
     for reason in found.skipped:
-        print_text(f"  not checked: {reason}")
+        if reason != f"labels: {found.unproved}":
+            print_text(f"  not checked: {reason}")
     for difference in found.differences[:MAX_PRINTED]:
         print_text(f"  {_describe_difference(difference)}")
     if found.n_differences > MAX_PRINTED:

@@ -71,6 +71,11 @@ class BaseManifest(msgspec.Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     @property
+    def repeats_of_systems(self) -> tuple[int, ...]:
+        """How often each system answered each item; empty if all did so ``repeats`` times."""
+        return ()
+
+    @property
     def layout(self) -> RowLayout:
         """The positions of the run's rows."""
         return RowLayout(
@@ -79,6 +84,7 @@ class BaseManifest(msgspec.Struct, frozen=True, kw_only=True):
             repeats=self.repeats,
             limit=self.limit,
             shard=Shard.from_text(self.shard) if self.shard else Shard(),
+            system_repeats=self.repeats_of_systems,
         )
 
     @property

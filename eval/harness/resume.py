@@ -86,8 +86,7 @@ def _check_digest(path: Path, fields: dict[str, Any]) -> None:
         raise ChangedRunError(
             f"{path.name} was changed after the run",
             where=str(path),
-            hint="Restore it or run again. Without its field content_sha256 it is read, and every "
-            "signature then says that nothing shows whether the run was changed.",
+            hint="Restore it or run again.",
         )
 
 

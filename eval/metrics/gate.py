@@ -3,7 +3,8 @@
 A condition is written ``[SYSTEM:]METRIC[.END]OP NUMBER``: ``FAR-NE<=0.05``, ``rag:LA>=0.9``,
 ``FAR-NE.high<=0.08``. Without ``.END``, the metric's value is compared. ``low`` and ``high`` are
 the ends of its interval; ``worst`` and ``best`` are its values if all unusable replies are counted
-against or for the system. A condition fails if the number is undefined.
+against or for the system. Where replies failed, the value and the ends are tested as they would be
+if these were counted against the condition. A condition fails if the number is undefined.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from eval.metrics.comparison import Comparison
+from eval.metrics.gate_bounds import find_tested_number, has_failures
 from eval.metrics.measurement import PolicyName, ResamplingPlan
 from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import ALPHA, adjust_holm
@@ -225,7 +227,9 @@ def check_conditions(
     """
     for condition in conditions:
         for system in select_systems(condition.selector, list(values), systems_under_test):
-            yield _check_condition(condition, system, values[system][condition.metric])
+            estimate = values[system][condition.metric]
+            failed = has_failures(values[system])
+            yield _check_condition(condition, system, estimate, has_failures=failed)
 
 
 def check_with_limits(
@@ -276,8 +280,13 @@ def check_coverage(
     )
 
 
-def _check_condition(condition: Condition, system: str, value: Estimate) -> Check:
-    number = getattr(value, condition.end or "value")
+def _check_condition(
+    condition: Condition, system: str, value: Estimate, *, has_failures: bool
+) -> Check:
+    stated = number = getattr(value, condition.end or "value")
+    if has_failures:
+        is_lower_limit = condition.operator.startswith(">")
+        number = find_tested_number(value, condition.end, is_lower_limit=is_lower_limit)
     name = f"{condition.metric}{condition.end and '.'}{condition.end}"
     condition_text = f"{name} {condition.operator} {condition.limit:g}"
     if number is None:
@@ -287,7 +296,9 @@ def _check_condition(condition: Condition, system: str, value: Estimate) -> Chec
             reason = f"{condition.metric} has no {missing_part}"
         return Check(system, condition_text, False, f"{name} is undefined: {reason}")
     evidence, details = _format_exact(number, condition.limit), []
-    if condition.end and value.value is not None:
+    if number != stated:
+        evidence += " with every failed answer counted against it"
+    if (condition.end or number != stated) and value.value is not None:
         details.append(f"value {value.value:.3f}")
     if value.low is not None and value.high is not None:
         details.append(f"interval {value.low:.3f} to {value.high:.3f}")

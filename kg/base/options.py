@@ -116,7 +116,14 @@ AllowChanged: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--allow-changed",
-        help="Accept rows and cards that are not as their run left them; signatures say so.",
+        help="Accept rows and cards that changed after they were made; signatures say so.",
+    ),
+]
+AllowChangedCards: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--allow-changed",
+        help="Accept cards that their manifest does not describe; signatures say so.",
     ),
 ]
 Resamples: TypeAlias = Annotated[

@@ -58,8 +58,7 @@ def read_card_manifest(cards: Path | str, manifest_type: type[AnyManifest]) -> A
         raise ChangedRunError(
             f"{path.name} was changed after the cards were made",
             where=str(path),
-            hint="Restore it, or generate the cards again. Without its field content_sha256 it is "
-            "read as it is.",
+            hint="Restore it, or make the cards again.",
         )
     return manifest
 

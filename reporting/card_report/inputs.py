@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from cards.card import Card
-from cards.card_origin import is_as_recorded, read_card_origin
+from cards.card_integrity import are_as_made
+from cards.card_origin import read_card_origin
 from cards.joiner import join_cards
 from eval.abstention.card_check import read_checked_results
 from eval.abstention.manifest import RunManifest, find_card_file, read_manifest
@@ -241,7 +242,7 @@ def read_inputs(
         usage,
         tuple(card_files),
         tuple(dict.fromkeys(warnings)),
-        are_labels_proved=all(map(is_as_recorded, card_files))
+        are_labels_proved=all(map(are_as_made, card_files))
         and not any(CHANGED_CARDS in integrity.signature_details for integrity in found),
     )
 

@@ -455,6 +455,9 @@ def test_incomparable_inputs_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "c.json"
     with pytest.raises(CardSetMismatchError, match="3 of 300"):
         main(runs=[file_a, file_b], out=out, common=False)
+    # Nothing says that the file without a manifest was not cut.
+    with pytest.raises(CardSetMismatchError, match="3 of 300"):
+        main(runs=[file_a, file_b], out=out)
     other_card_set = write_rows(
         tmp_path / "o", [{**r, "cards": "ba9876543210"} for r in make_rows("o", 0.9)]
     )
@@ -463,7 +466,7 @@ def test_incomparable_inputs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CardSetMismatchError, match="only one system"):
         main(runs=[file_a], out=out)
     with pytest.raises(SystemNotFoundError, match="Use one of a, b"):
-        main(runs=[file_a, file_b], out=out, baseline="z")
+        main(runs=[file_a, file_b], out=out, baseline="z", common=True)
     with pytest.raises(typer.BadParameter):
         main(out=out)
 
@@ -547,7 +550,7 @@ def test_excluded_cards_are_reported_with_the_reason(
     assert (sizes["LA"], sizes["FAR-NE"]) == (33, 67)
     last_cards = write_rows(tmp_path / "z.jsonl", make_rows("z", 0.9)[200:])
     with pytest.raises(CardSetMismatchError, match="no card was answered by every system"):
-        main(runs=[file_b, last_cards], out=out)
+        main(runs=[file_b, last_cards], out=out, common=True)
 
 
 def test_near_misses_are_counted_separately(tmp_path: Path) -> None:

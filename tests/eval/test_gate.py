@@ -167,6 +167,24 @@ def test_condition_tests_the_value_it_names(text: str, passed: bool) -> None:
     assert check.passed is passed
 
 
+@pytest.mark.parametrize(
+    ("text", "passed", "evidence"),
+    [
+        ("LA>=0.71", False, "0.700 with every failed answer counted against it (value 0.900"),
+        ("LA>=0.7", True, "0.700 with every failed answer"),
+        ("LA<=0.91", False, "0.920 with every failed answer"),
+        ("LA.low>=0.61", False, "0.600 with every failed answer counted against it (value 0.900"),
+        ("LA.best>=0.92", True, "0.920 (value 0.900"),
+    ],
+)
+def test_failed_answers_count_against_a_condition(text: str, passed: bool, evidence: str) -> None:
+    value = make_value(0.9, low=0.8, high=0.95, worst=0.7, best=0.92)
+    values = {"s": {"LA": value, "error_rate": make_value(0.01, numerator=1)}}
+    (check,) = check_conditions([parse_condition(text)], values, ["s"])
+    assert check.passed is passed
+    assert check.evidence.startswith(evidence)
+
+
 def test_missing_value_fails_the_condition() -> None:
     values = {"s": {"AP": make_value(None), "LA": make_value(0.5), "ECE": make_value(None)}}
     texts = ("AP>=0", "AP<=1", "AP.low<=1", "LA.low>=0", "LA.worst>=0", "ECE<=1")
@@ -313,10 +331,12 @@ def test_failed_calls_do_not_pass_the_gate(
     assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05"], max_failures=0.1) == 0
     assert get_gate_exit_code(runs=[run], metric=["m:FAR-NE<=0.05", "m:invalid_rate<=0.2"]) == 0
     # A condition on one of the rates replaces the limit on this rate only.
-    two = ["half:FAR-NE<=0.05", "half:invalid_rate<=0.04"]
+    two = ["half:FAR-NE<=0.15", "half:invalid_rate<=0.04"]
     assert get_gate_exit_code(runs=[run], metric=two) == 0
     assert get_gate_exit_code(runs=[run], metric=two, max_failures=0.03) == 100
-    assert get_gate_exit_code(runs=[run], metric=["down:FAR-NE<=0.05"], max_failures=1) == 0
+    # Failed calls might have been false answers.
+    assert get_gate_exit_code(runs=[run], metric=["half:FAR-NE<=0.07"], max_failures=1) == 100
+    assert get_gate_exit_code(runs=[run], metric=["down:FAR-NE<=0.05"], max_failures=1) == 100
 
 
 def test_unjudgeable_input_exits_with_one(

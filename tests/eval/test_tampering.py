@@ -20,6 +20,7 @@ from benchmark_runs import FOLDER_COMMANDS
 from stage_calls import CommandResult, check_error_line, run_epoche, write_edited_manifest
 
 from cards.card import hash_card_set, read_cards
+from cards.consistency import find_card_problems
 from kg.base.files import sha256_file
 from kg.base.provenance import compute_content_digest
 
@@ -128,7 +129,20 @@ def forge_hashes(folder: Path, *, with_cards: bool = False) -> None:
         rows_sha256=sha256_file(rows),
     )
     if with_cards:
-        edit_manifest(folder, "cards", cards_sha256=card_set)
+        edit_manifest(folder, "cards", cards_sha256=card_set, cards_file_sha256=sha256_file(cards))
+
+
+def keep_passing(folder: Path) -> None:
+    """Keeps the passing rows of a run that has others."""
+    use_foreign_rows(folder)
+    change_rows(folder, lambda rows: [row for row in rows if row["pass"]])
+
+
+def forge_limit(folder: Path, *, with_count: bool = False) -> None:
+    """Says that the run was to ask as many cards as have rows."""
+    forge_hashes(folder)
+    n_cards = len({row["id"] for row in read_lines(folder / "kg.jsonl")})
+    edit_manifest(folder, limit=n_cards, **({"card_count": n_cards} if with_count else {}))
 
 
 # Changes of cards.
@@ -274,6 +288,11 @@ TAMPERINGS: dict[str, Change] = {
     "more repeats promised": partial(edit_manifest, repeats=3),
     "fewer repeats promised": partial(edit_manifest, repeats=1),
     "a limit that was none": partial(edit_manifest, limit=4),
+    "failing rows removed, hashes forged": chain(keep_passing, forge_hashes),
+    "failing rows removed, with a forged limit": chain(keep_passing, forge_limit),
+    "failing rows removed, with a forged number of cards": chain(
+        keep_passing, partial(forge_limit, with_count=True)
+    ),
     "another card file": partial(edit_manifest, cards_file="none.jsonl"),
     "manifest of another run": lambda folder: (
         shutil.copy(folder / "rag.manifest.json", folder / "kg.manifest.json"),
@@ -313,8 +332,6 @@ FLAGGED: dict[str, str] = {
     "manifest removed": "rows:unverified",
     "no digest of the manifest": "rows:unverified",
     "another card file": "cards:unchecked",
-    # The rows that are promised and missing count as ERROR, and a note says so.
-    "more repeats promised": "missing from kg",
 }
 """What is not refused → how the metrics show it."""
 
@@ -341,6 +358,30 @@ def test_fields_of_cards_edited_in_rows_with_forged_hashes_are_refused(
         assert f"has {field} " in line
         assert "cards.jsonl:" in line
     assert results["compare"].code != 0
+
+
+@pytest.mark.parametrize("with_count", [False, True])
+def test_a_forged_limit_is_found_with_named_cards(folder: Path, with_count: bool) -> None:
+    keep_passing(folder)
+    forge_limit(folder, with_count=with_count)
+    results = run_all(folder, "--cards", folder / "cards.jsonl")
+    for name in ("metrics", "compare", "gate"):
+        line = check_error_line(results[name], 1 if name == "gate" else CHANGED)
+        assert ("its card file has 12" if with_count else "its run asked only the first") in line
+
+
+def test_limited_runs_and_shards_are_read(folder: Path) -> None:
+    flags = ("eval", "--cards", folder / "cards.jsonl", "--system", "rag", "--out")
+    shards = [folder / f"s{number}.jsonl" for number in (1, 2)]
+    for number, shard in enumerate(shards, start=1):
+        assert run_epoche(*flags, shard, "--shard", f"{number}/2").code == 0
+    limited = folder / "limited.jsonl"
+    assert run_epoche(*flags, limited, "--limit", 5).code == 0
+    for files in (shards, shards[:1], [limited]):
+        for cards in ((), ("--cards", folder / "cards.jsonl")):
+            done = run_epoche("metrics", *files, *cards, *FEW, "--out", folder / "m.json")
+            assert done.code == 0, done.err
+            assert "rows:" not in (folder / "m.json").read_text("utf-8")
 
 
 def test_what_is_not_known_of_rows_and_cards_is_said_beside_the_numbers(folder: Path) -> None:
@@ -455,6 +496,258 @@ def test_copies_and_swapped_labels_are_named_with_their_lines(folder: Path) -> N
     check_verified_cards(folder, "cards.jsonl:13: card 'copy0': facts and question is a copy of")
 
 
+CARD_CHANGES: dict[str, Change] = {
+    "hard cards removed": lambda folder: write_lines(
+        folder / "cards.jsonl", read_lines(folder / "cards.jsonl")[:6]
+    ),
+    "E and C swapped": swap_labels,
+    "question edited": partial(edit_card, question="Is the moon made of cheese?"),
+    "kind edited": partial(edit_card, kind="near-miss/sibling"),
+    "cluster edited": partial(edit_card, cluster="another"),
+}
+
+
+def list_card_commands(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Lists the commands that read cards and write cards or rows."""
+    cards, out = folder / "cards.jsonl", folder / "new.jsonl"
+    return {
+        "join": ("join", cards, "--out", out),
+        "near-miss": ("near-miss", "--cards", cards, "--num", 2, "--out", out),
+        "paraphrase": ("paraphrase", cards, "--out", out),
+        "eval": ("eval", "--cards", cards, "--system", "rag", "--out", out),
+        "score": (
+            *("score", "--cards", cards, "--predictions", folder / "rag.jsonl"),
+            *("--out", out, "--resamples", 100),
+        ),
+        "degrade": ("degrade", "--cards", cards, "--system", "rag", "--out", folder / "new", *FEW),
+    }
+
+
+@pytest.mark.parametrize("change", CARD_CHANGES)
+def test_cards_that_their_manifest_does_not_describe_are_not_passed_on(
+    folder: Path, change: str
+) -> None:
+    CARD_CHANGES[change](folder)
+    for command in list_card_commands(folder).values():
+        line = check_error_line(run_epoche(*command), CHANGED)
+        assert "cards.jsonl changed after it was made" in line
+        assert "cards.manifest.json" in line
+        assert not list(folder.glob("new*"))
+
+
+@pytest.mark.parametrize("command", ["join", "near-miss", "paraphrase", "eval", "score"])
+def test_accepted_cards_are_marked_in_what_is_made_of_them(folder: Path, command: str) -> None:
+    CARD_CHANGES["kind edited"](folder)
+    done = run_epoche(*list_card_commands(folder)[command], "--allow-changed")
+    assert done.code == 0, done.err
+    assert "warning: Accepted with --allow-changed: cards.jsonl changed after it" in done.err
+    rows = folder / "new.jsonl"
+    if command not in ("eval", "score"):
+        rows = folder / "rows.jsonl"
+        asked = run_epoche(
+            "eval", "--cards", folder / "new.jsonl", "--system", "rag", "--out", rows
+        )
+        assert asked.code == 0, asked.err
+    measured = run_epoche("metrics", rows, *FEW, "--out", folder / "m.json")
+    assert measured.code == 0, measured.err
+    assert "WARNING: Accepted with --allow-changed before the cards were asked" in measured.out
+    assert "|cards:changed|" in (folder / "m.json").read_text("utf-8")
+
+
+def test_cards_that_the_user_names_must_be_those_of_their_manifest(folder: Path) -> None:
+    edit_manifest(folder, "cards", cards_sha256="0" * 64)
+    flags = ("--cards", folder / "cards.jsonl")
+    for name, result in run_all(folder, *flags).items():
+        line = check_error_line(result, 1 if name == "gate" else CHANGED)
+        assert "cards.jsonl changed after it was made: its manifest is of card set 0000" in line
+    assert "cards:changed" in run_all(folder, *flags, "--allow-changed")["gate"].out
+
+
+def forget_cards_manifest(folder: Path) -> None:
+    (folder / "cards.manifest.json").unlink()
+
+
+def join_unverified_cards(folder: Path) -> None:
+    """Joins cards without a manifest, which gives them one, and asks them."""
+    forget_cards_manifest(folder)
+    cards = (folder / "cards.jsonl").rename(folder / "parts.jsonl")
+    for command in (
+        ("join", cards, "--out", folder / "cards.jsonl"),
+        *(
+            ("eval", "--cards", folder / "cards.jsonl", "--system", "rag", "--out", out)
+            for out in (folder / "kg.jsonl", folder / "rag.jsonl")
+        ),
+    ):
+        done = run_epoche(*command, *(("--overwrite",) if command[0] == "eval" else ()))
+        assert done.code == 0, done.err
+        assert "warning: " in done.err
+        assert "cards:unverified" in done.err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        forget_cards_manifest,
+        partial(edit_manifest_carelessly, name="cards", content_sha256=""),
+        partial(edit_manifest, name="cards", cards_sha256=None),
+        join_unverified_cards,
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--cards",)])
+def test_cards_without_hashes_are_signed(
+    folder: Path, change: Change, flags: tuple[str, ...]
+) -> None:
+    change(folder)
+    run_epoche("metrics", folder / "kg.jsonl", *FEW, "--out", folder / "metrics.json")
+    results = run_all(folder, *(part for flag in flags for part in (flag, folder / "cards.jsonl")))
+    for name, result in results.items():
+        assert result.code == 0, (name, result.err)
+        if name != "report":
+            warning = "WARNING: Nothing shows whether cards of cards.jsonl were changed"
+            assert warning in result.out, name
+    assert "|cards:unverified|" in results["gate"].out
+    assert "cards:unverified" in (folder / "r.md").read_text("utf-8")
+
+
+def add_graph_line(folder: Path) -> None:
+    with (folder / "cards.graph.nt").open("a", encoding="utf-8") as graph:
+        graph.write("<http://x.example/a> <http://x.example/b> <http://x.example/c> .\n")
+
+
+UNPROVED: dict[str, Change] = {
+    "manifest of the cards removed": forget_cards_manifest,
+    "graph removed": lambda folder: (folder / "cards.graph.nt").unlink(),
+    "a line added to the graph": add_graph_line,
+}
+
+
+@pytest.mark.parametrize("change", UNPROVED)
+def test_labels_that_cannot_be_proved_are_no_agreement(folder: Path, change: str) -> None:
+    UNPROVED[change](folder)
+    for path in (folder / "kg.jsonl", folder / "cards.jsonl"):
+        done = run_epoche("verify", path)
+        check_error_line(done, 3)
+        assert f"{path} (cards): agrees" not in done.out
+        report = run_epoche("verify", path, "--json")
+        assert json.loads(report.out)["agrees"] is False
+        without_proofs = run_epoche("verify", path, "--no-proofs")
+        assert without_proofs.code == 0, without_proofs.err
+
+
+def test_a_changed_graph_hides_no_labels_that_the_cards_refute(folder: Path) -> None:
+    chain(swap_labels, exchange_proofs, forge_all, add_graph_line)(folder)
+    for path in (folder / "kg.jsonl", folder / "cards.jsonl"):
+        done = run_epoche("verify", path)
+        check_error_line(done, 39)
+        assert "labels not checked: the graph changed after the cards were made" in done.out
+        assert "proved over the card" in done.out
+
+
+def write_predictions(folder: Path, name: str, rows: list[Row]) -> str:
+    write_lines(folder / f"{name}.predictions.jsonl", rows)
+    return f"{name}={folder / name}.predictions.jsonl"
+
+
+def test_repeats_of_one_file_of_predictions_say_nothing_of_the_others(folder: Path) -> None:
+    ids = [card["id"] for card in read_lines(folder / "cards.jsonl")]
+    once = [{"id": card_id, "pred": "UNKNOWN"} for card_id in ids]
+    repeated = [{**row, "repeat": number} for number in range(5) for row in once][:-1]
+    out = folder / "scored.jsonl"
+    files = (("once", once), ("repeated", repeated))
+    flags = [("--predictions", write_predictions(folder, *file)) for file in files]
+    done = run_epoche(
+        *("score", "--cards", folder / "cards.jsonl", *chain_flags(flags), "--out", out),
+        *("--resamples", 100),
+    )
+    assert done.code == 0, done.err
+    rows = Counter((row["system"], row["pred"]) for row in read_lines(out))
+    assert rows == {
+        ("once", "UNKNOWN"): 12, ("repeated", "UNKNOWN"): 59, ("repeated", "ERROR"): 1
+    }  # fmt: skip
+    assert run_epoche("verify", out).code == 0
+    compared = run_epoche("compare", out, *FEW, "--out", folder / "c.json")
+    assert compared.code == 0, compared.err
+    change = read_lines(out)
+    write_lines(out, [row for row in change if row["system"] != "once" or row["label"] != "U"])
+    check_error_line(run_epoche("metrics", out, *FEW, "--out", folder / "m.json"), CHANGED)
+
+
+def chain_flags(flags: list[tuple[str, str]]) -> list[str]:
+    return [part for flag in flags for part in flag]
+
+
+def test_signatures_say_what_was_given_and_what_was_asked(folder: Path) -> None:
+    """A run scored from someone's predictions, a shard, and a limited run are told from others."""
+    cards = ("--cards", folder / "cards.jsonl")
+    paths = {
+        detail: folder / f"{detail[:5]}.jsonl"
+        for detail in ("predictions:given", "shard:2/2", "limit:5", "rag")
+    }
+    eval_rag = ("eval", *cards, "--system", "rag", "--out")
+    scored = paths["predictions:given"]
+    for command in (
+        ("score", *cards, "--predictions", folder / "rag.jsonl", *FEW, "--out", scored),
+        (*eval_rag, paths["shard:2/2"], "--shard", "2/2"),
+        (*eval_rag, paths["limit:5"], "--limit", 5),
+        (*eval_rag, paths["rag"], "--limit", 500),
+    ):
+        done = run_epoche(*command)
+        assert done.code == 0, done.err
+    for detail, path in paths.items():
+        gated = run_epoche("gate", path, "--metric", "LA>=0", *FEW)
+        signature = gated.out.splitlines()[-1]
+        for other in paths:
+            assert (f"|{other}|" in signature) == (other == detail != "rag"), signature
+
+
+def test_a_cut_file_without_a_manifest_is_not_compared(folder: Path) -> None:
+    keep_passing_rows(folder)
+    results = run_all(folder)
+    assert "has no answer to" in check_error_line(results["compare"], 14)
+    compared = run_all(folder, "--cards", folder / "cards.jsonl")["compare"]
+    assert compared.code == 0, compared.err
+    report = json.loads((folder / "new" / "c.json").read_bytes())
+    assert report["n_cards"] == 12
+    assert any("missing from kg and count as failed calls" in note for note in report["notes"])
+    limited = folder / "limited.jsonl"
+    eval_kg = ("eval", "--cards", folder / "cards.jsonl", "--system", "kg", "--limit", 6)
+    assert run_epoche(*eval_kg, "--out", limited).code == 0
+    for flags in ((), ("--common",)):
+        files = (limited, folder / "rag.jsonl") if not flags else (folder / "kg.jsonl", limited)
+        compared = run_epoche("compare", *files, *FEW, *flags, "--out", folder / "c.json")
+        assert compared.code == 0, compared.err
+
+
+def test_the_recorded_hash_is_the_right_one(folder: Path) -> None:
+    manifest = json.loads((folder / "kg.manifest.json").read_bytes())
+    set_fields(slice(1), latency_s=0.5)(folder)
+    done = run_epoche("verify", folder / "kg.jsonl")
+    changed = sha256_file(folder / "kg.jsonl")
+    recorded = manifest["rows_sha256"]
+    assert f"kg.jsonl: rows_sha256 is {changed}, should be {recorded}" in done.out
+    edit_card(folder, question="Does it rain?")
+    for path in (folder / "kg.jsonl", folder / "cards.jsonl"):
+        done = run_epoche("verify", path)
+        changed, recorded = (
+            hash_card_set(read_cards(folder / "cards.jsonl")),
+            manifest["cards_sha256"],
+        )
+        assert f"cards.jsonl: cards_sha256 is {changed}, should be {recorded}" in done.out
+
+
+def test_another_hash_in_the_manifest_of_the_cards_is_found_by_verify(folder: Path) -> None:
+    edit_manifest(folder, "cards", cards_sha256="0" * 64)
+    done = run_epoche("verify", folder / "kg.jsonl")
+    assert "its manifest is of card set 000000000000" in check_error_line(done, CHANGED)
+    check_verified_cards(folder, "should be 0000")
+
+
+def test_an_edited_manifest_of_cards_is_not_made_readable_by_the_message(folder: Path) -> None:
+    edit_manifest_carelessly(folder, "cards", domain="other")
+    line = check_error_line(run_epoche("verify", folder / "cards.jsonl"), CHANGED)
+    assert "content_sha256" not in line
+
+
 def find_warnings(result: CommandResult) -> list[str]:
     return [line for line in result.err.splitlines() if "rows:unverified" in line]
 
@@ -485,8 +778,7 @@ def test_a_file_whose_manifest_is_gone_stays_a_result_of_its_folder(folder: Path
 
 def keep_passing_rows(folder: Path) -> None:
     """Keeps the passing rows of a run that has others, and removes its manifest."""
-    use_foreign_rows(folder)
-    change_rows(folder, lambda rows: [row for row in rows if row["pass"]])
+    keep_passing(folder)
     (folder / "kg.manifest.json").unlink()
 
 
@@ -573,6 +865,58 @@ def test_copies_in_another_card_file_are_found(folder: Path) -> None:
     assert joined.code == 0, joined.err
     assert "'copy0'" in joined.err
     assert f"and {len(cards) - n_cards - 1} more" in joined.err
+
+
+COPY_CHANGES: dict[str, Callable[[Row], Row]] = {
+    "spaces in the question": lambda card: {"question": card["question"].replace(" ", "  ") + " "},
+    "case of the question": lambda card: {"question": card["question"].upper()},
+    "no question mark": lambda card: {"question": card["question"].removesuffix("?") + " !"},
+    "another question": lambda card: {"question": f"Is it so? {card['question']}"},
+    "a rule more": lambda card: {"rules": [*card["rules"], "A river is a river."]},
+    "a fact twice": lambda card: {"facts": [*card["facts"], card["facts"][0].lower()]},
+    "spaces in a fact": lambda card: {"facts": [f"{card['facts'][0]}\u00a0", *card["facts"][1:]]},
+    "another claim": lambda card: {"claim": {**card["claim"], "obj": "http://x.example/o"}},
+}
+
+
+@pytest.mark.parametrize("change", COPY_CHANGES)
+def test_copies_in_other_words_are_found(folder: Path, change: str) -> None:
+    cards = read_lines(folder / "cards.jsonl")
+    copies = [{**card, **COPY_CHANGES[change](card), "id": f"copy{card['id']}"} for card in cards]
+    write_lines(folder / "cards.jsonl", [*cards, *copies])
+    forge_all(folder)
+    check_verified_cards(
+        folder, f"cards.jsonl:{len(cards) + 1}: card 'copy{cards[0]['id']}': facts"
+    )
+    (folder / "cards.manifest.json").unlink()
+    rows = folder / "rows.jsonl"
+    asked = run_epoche("eval", "--cards", folder / "cards.jsonl", "--system", "rag", "--out", rows)
+    assert asked.code == 0, asked.err
+    measured = run_epoche("metrics", rows, *FEW, "--out", folder / "m.json")
+    assert "is a copy of card" in check_error_line(measured, CHANGED)
+
+
+def test_numbers_and_symbols_tell_cards_apart(folder: Path) -> None:
+    card, *_ = read_lines(folder / "cards.jsonl")
+    texts = ("1.5", "15", "-15", "1,5", "C", "C++", "C#", "I/O", "IO", "ä", "ö", "川", "河")
+    claims = [{**card["claim"], "obj": f"http://x.example/{text}"} for text in texts]
+    write_lines(
+        folder / "other.jsonl",
+        [
+            {**card, "id": text, "claim": claim, "question": f"Is it {text}?"}
+            for text, claim in zip(texts, claims, strict=True)
+        ],
+    )
+    assert not list(find_card_problems([folder / "other.jsonl"]))
+
+
+def test_subjects_in_several_clusters_are_found_by_verify(folder: Path) -> None:
+    cards = read_lines(folder / "cards.jsonl")
+    for number, card in enumerate(cards):
+        card["cluster"] += str(number)
+    write_lines(folder / "cards.jsonl", cards)
+    forge_all(folder)
+    check_verified_cards(folder, f"cluster is {cards[0]['cluster']}, should be ")
 
 
 def test_a_swap_in_a_few_cards_is_found_whatever_the_order(folder: Path) -> None:

@@ -52,6 +52,7 @@ def main(
     no_cache: options.NoReplyCache = False,
     prices: options.PriceFile = None,
     retry_errors: options.RetryErrors = False,
+    allow_changed: options.AllowChanged = False,
     resamples: options.Resamples = 2000,
     confidence: options.Confidence = 0.95,
 ) -> None:
@@ -108,6 +109,7 @@ def main(
         resampling=ResamplingPlan(resamples, seed, confidence),
         limits=RunLimits(concurrency=concurrency),
         retry_errors=retry_errors,
+        allow_changed=allow_changed,
     )
     found = run_degradation(plan)
     for line in (*render_warnings(found.warnings), *render_curves(found)):

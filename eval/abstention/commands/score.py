@@ -20,6 +20,7 @@ def main(
     ] = Path("results/predictions.jsonl"),
     field_map: options.FieldMap = None,
     overwrite: options.Overwrite = False,
+    allow_changed: options.AllowChangedCards = False,
     resamples: options.Resamples = 2000,
     seed: options.ResampleSeed = 12345,
     confidence: options.Confidence = 0.95,
@@ -38,6 +39,7 @@ def main(
     from eval.abstention.result import read_results
     from eval.harness.failed_rows import ERROR, REPLACE_HINT, format_counts, report_failed_rows
     from eval.harness.predictions.reader import parse_field_map, parse_prediction_files
+    from eval.harness.predictions.repeats import count_repeats
 
     manifest, read = write_card_predictions(
         cards,
@@ -45,13 +47,14 @@ def main(
         out,
         field_map=parse_field_map(field_map or (), value="pred"),
         overwrite=overwrite,
+        allow_changed=allow_changed,
     )
     for name, found in read.items():
-        warnings = found.list_warnings(manifest.card_count, manifest.repeats, "card")
+        warnings = found.list_warnings(manifest.card_count, count_repeats({name: found}), "card")
         for warning in filter(None, (*warnings, describe_invalid(found))):
             print_warning(f"{name}: {warning}")
     report = measure(
-        read_checked_results([out], [cards]),
+        read_checked_results([out], [cards], allow_changed=allow_changed),
         Plan(resamples=resamples, seed=seed, confidence=confidence),
     )
     for line in render_summary(report):

@@ -102,15 +102,18 @@ class LevelResults(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def measure_level(results: Sequence[Path], cards: Path, plan: ResamplingPlan) -> LevelResults:
+def measure_level(
+    results: Sequence[Path], cards: Path, plan: ResamplingPlan, *, allow_changed: bool = False
+) -> LevelResults:
     """Measures the systems on one graph.
 
     Args:
         results: a result file of each system.
         cards: the cards.
         plan: how cards are resampled; the same plan at every level.
+        allow_changed: accept cards and rows that changed after they were made.
     """
-    measurement = measure_cards(results, plan, cards=[cards])
+    measurement = measure_cards(results, plan, cards=[cards], allow_changed=allow_changed)
     runs = measurement.runs
     estimates = {}
     for name in runs.names:

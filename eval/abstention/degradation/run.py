@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from cards.card import read_cards
+from cards.card_integrity import accept_changed_cards
 from cards.card_origin import read_card_origin, require_same_graph, resolve_sources
 from eval.abstention.degradation.curves import (
     DATA_NAME,
@@ -57,6 +58,7 @@ class DegradationPlan:
         resampling: how cards are resampled; its seed decides the damage, too.
         limits: as in ``eval.abstention.runner.run``.
         retry_errors: ask again the questions that ended in ``ERROR``.
+        allow_changed: accept cards and rows that changed after they were made.
     """
 
     cards: Path
@@ -67,6 +69,7 @@ class DegradationPlan:
     resampling: ResamplingPlan
     limits: RunLimits
     retry_errors: bool = False
+    allow_changed: bool = False
 
 
 def parse_levels(drop: str, replace: str) -> list[Level]:
@@ -111,6 +114,7 @@ def run_degradation(plan: DegradationPlan) -> Degradation:
         RecordError: a card does not say which triples its facts state.
         EpocheError: as in ``eval.abstention.runner.run``.
     """
+    accept_changed_cards([plan.cards], allow_changed=plan.allow_changed)
     origin = read_card_origin(plan.cards)
     named = plan.options
     domain, graph, shapes = resolve_sources(
@@ -140,7 +144,9 @@ def run_degradation(plan: DegradationPlan) -> Degradation:
             )
             for name, made in systems.items()
         ]
-        results = measure_level(level_files, plan.cards, plan.resampling)
+        results = measure_level(
+            level_files, plan.cards, plan.resampling, allow_changed=plan.allow_changed
+        )
         files += level_files
         points.append(
             DegradationPoint(
@@ -193,6 +199,7 @@ def _ask_system(
         other_graph=True,
         set_aside=True,
         retry_errors=plan.retry_errors,
+        allow_changed=plan.allow_changed,
         limits=plan.limits,
     )
     counts_text = format_counts(finished.manifest.counts)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
-from cards.card import Card, hash_card_set
+import numpy as np
+
+from cards.card import Card, CardSetHash, hash_card_set
+from cards.card_blocks import iter_card_blocks
 from cards.joiner import iter_joined_cards
 from eval.abstention.manifest import find_card_file, read_manifest, require_card_file
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import ResultRow
+from eval.harness.verification.changed_files import ACCEPT_HINT
 from eval.metrics.runs.run_set import describe_missing_rows
-from kg.base.errors import CardSetMismatchError
+from kg.base.errors import CardSetMismatchError, ChangedRunError
 from kg.base.files import require_file
 from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
@@ -73,16 +79,64 @@ def add_missing_rows(
             hint="Give the command of the run again to finish it, or name its cards with --cards.",
         )
     n_before = sum(reader.count_answers())
-    asked = manifest.layout.asked_items
+    layout = manifest.layout
+    asked = layout.asked_items
     for number, card in enumerate(iter_joined_cards(files)):
         if number not in asked:
             continue
         row = make_missing_row(card, manifest.cards_sha256[:12])
-        for system in manifest.systems:
-            for repeat in range(manifest.repeats):
-                reader.add_missing_answer((system + suffix, repeat), row)
+        for _, repeat, column in layout.iter_item_rows(number):
+            reader.add_missing_answer((manifest.systems[column] + suffix, repeat), row)
     n_missing = sum(reader.count_answers()) - n_before
     yield from describe_missing_rows(Path(source.path).stem, n_missing, manifest.status)
+
+
+def find_unasked_answers(
+    reader: ResultReader, sources: Sequence[Source], cards: Sequence[Path]
+) -> Iterator[ChangedRunError]:
+    """Yields answers to cards that a run with ``--limit`` or ``--shard`` was not to ask.
+
+    Shards with systems of the same name are left out: each has cards that the others lack.
+
+    Args:
+        reader: the reader that has read all files.
+        sources: the files.
+        cards: the card files of the runs; by default the files that the manifests name.
+    """
+    n_files = Counter(name for source in sources for name in source.systems)
+    for source in sources:
+        manifest_file = manifest_path(Path(source.path))
+        if not manifest_file.is_file() or any(n_files[name] > 1 for name in source.systems):
+            continue
+        manifest = read_manifest(manifest_file)
+        asked = manifest.layout.asked_items
+        if len(asked) == manifest.card_count:
+            continue
+        named = find_card_file(manifest_file)
+        files = list(cards) or ([named] if named is not None else [])
+        is_answered = np.zeros(len(reader.labels), dtype=np.bool_)
+        for name in source.systems:
+            for repeat in reader.list_repeats(name):
+                is_answered |= reader.get_preds(name, repeat) >= 0
+        digest = CardSetHash()
+        unasked: list[str] = []
+        n_cards = 0
+        for block in chain.from_iterable(map(iter_card_blocks, files)):
+            digest.add(block.cards)
+            numbers = reader.index.find_all([card.id for card in block.cards])
+            for item, number in enumerate(numbers.tolist(), start=n_cards):
+                if number >= 0 and item not in asked and is_answered[number]:
+                    unasked.append(block.cards[item - n_cards].id)
+            n_cards += len(block.cards)
+        if unasked and digest.hexdigest() == manifest.cards_sha256:
+            part = f"shard {manifest.shard} of " if manifest.shard else ""
+            part += f"{n_cards:,}" if manifest.limit is None else f"the first {manifest.limit:,}"
+            yield ChangedRunError(
+                f"{Path(source.path).name} answers card {unasked[0]!r}, and its run asked only "
+                f"{part} cards",
+                where=str(manifest_file),
+                hint=ACCEPT_HINT,
+            )
 
 
 def _add_unanswered_cards(

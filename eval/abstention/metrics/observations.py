@@ -6,7 +6,7 @@ that would make values incomparable, so that the code computing metrics can trus
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.abstention.manifest import RunManifest, read_manifest
+from eval.abstention.integrity.row_comparison import ReadCards
+from eval.abstention.integrity.run_notes import attach_manifests
 from eval.abstention.metrics.card_columns import (
     CardColumns,
     compute_fingerprint,
@@ -26,22 +27,25 @@ from eval.abstention.metrics.card_columns import (
     make_column,
     rank_clusters,
 )
-from eval.abstention.metrics.missing_rows import add_missing_rows, list_card_fields
+from eval.abstention.metrics.missing_rows import (
+    add_missing_rows,
+    find_unasked_answers,
+    list_card_fields,
+)
 from eval.abstention.metrics.outcomes import CONTROLS, Codes, Floats
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
-from eval.abstention.run_integrity import ReadCards, ReadFile, check_integrity, digest_rows
+from eval.abstention.run_integrity import ReadFile, check_integrity, digest_rows
 from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
-from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
 
 Common = bool | Literal["asked"]
 """Whether cards that some system did not answer are left out; ``asked``: only if it is not known
-that it was to be asked them, else they count as ERROR."""
+that it was to be asked them, else they count as ERROR. A file without a manifest may lack none."""
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
 
@@ -183,6 +187,7 @@ def read_observations(
         rows=ReadCards(reader.index, partial(list_card_fields, reader)),
         with_cards=not cards,
         named_cards=cards,
+        unasked=find_unasked_answers(reader, sources, cards),
         allow_changed=allow_changed,
     )
     missing_notes = [
@@ -198,8 +203,9 @@ def read_observations(
             *reader.list_systems(),  # which have rows, or should have some
         )
     }
-    is_shared, notes = _select_shared_cards(preds, reader, common=bool(common))
-    sources, oracles, manifest_notes = _attach_manifests(sources, files, renames)
+    may_lack = _list_asked_less(preds, sources, common)
+    is_shared, notes = _select_shared_cards(preds, reader, may_lack)
+    sources, oracles, manifest_notes = attach_manifests(sources, files, renames)
     observations = _build_observations(
         reader,
         is_shared,
@@ -239,14 +245,20 @@ def read_observations(
 
 
 def _select_shared_cards(
-    preds: dict[str, Codes], reader: ResultReader, *, common: bool
+    preds: dict[str, Codes],
+    reader: ResultReader,
+    may_lack: Container[str],
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Selects the cards that every system answered in every repeat; raises unless ``common``."""
+    """Selects the cards that every system answered in every repeat.
+
+    Raises:
+        CardSetMismatchError: a system lacks some that is not among those that may.
+    """
     card_ids = reader.index.strings
     is_shared = np.ones(len(card_ids), dtype=np.bool_)
     for name, codes in preds.items():
         is_missing = codes < 0
-        if is_missing.any() and not common:
+        if is_missing.any() and name not in may_lack:
             column = int(np.argmax(is_missing.any(axis=0)))
             example = card_ids[int(np.argmax(is_missing[:, column]))]
             repeats = reader.list_repeats(name)
@@ -270,6 +282,24 @@ def _select_shared_cards(
         f"{SHARED_CARDS_NOTE}{int(is_shared.sum())} cards that every system answered are counted; "
         f"{int((~is_shared).sum())} are left out."
     ]
+
+
+def _list_asked_less(
+    preds: Iterable[str], sources: Sequence[Source], common: Common
+) -> Container[str]:
+    """Lists the systems that may lack cards, which are then left out.
+
+    With ``asked`` these are the systems of runs: a card without a row is one that they were not to
+    ask. Nothing says so of a file without a manifest, which may have been cut.
+    """
+    if common != "asked":
+        return frozenset(preds if common else ())
+    return {
+        name
+        for source in sources
+        if manifest_path(Path(source.path)).is_file()
+        for name in source.systems
+    }
 
 
 def _build_observations(
@@ -370,47 +400,3 @@ def _choose_suffixes(files: Sequence[Path]) -> dict[Path, str]:
         if len(set(names.values())) == len(names):
             return {path: f"@{name}" for path, name in names.items()}
     return {}
-
-
-def _attach_manifests(
-    sources: Sequence[Source], files: Sequence[Path], suffixes: dict[Path, str]
-) -> tuple[list[Source], list[str], list[str]]:
-    """Adds each file's manifest to its source; also returns the oracles and notes on the runs."""
-    extended_sources: list[Source] = []
-    oracles: list[str] = []
-    notes: list[str] = []
-    for source, path in zip(sources, files, strict=True):
-        manifest_file = manifest_path(path)
-        if not manifest_file.is_file():
-            extended_sources.append(source)
-            continue
-        manifest = read_manifest(manifest_file)
-        suffix = suffixes.get(path, "")
-        oracle_names = [name + suffix for name in manifest.oracles]
-        oracles += oracle_names
-        notes += [
-            f"{name} is a declared oracle: it was given the claims, not only the cards."
-            for name in oracle_names
-        ]
-        notes += _describe_measures(manifest, suffix)
-        if manifest.status != "complete":
-            notes.append(f"The run of {', '.join(source.systems)} is not complete.")
-        extended_sources.append(
-            msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest))
-        )
-    return extended_sources, oracles, notes
-
-
-def _describe_measures(manifest: RunManifest, suffix: str) -> list[str]:
-    """Describes what systems' answers measure, if their parameters say so under ``measures``."""
-    has_one_system = len(manifest.systems) == 1
-    params_by_system = {manifest.systems[0]: manifest.params} if has_one_system else manifest.params
-    systems_by_measure: dict[str, list[str]] = {}
-    for name in manifest.systems:
-        params = params_by_system.get(name)
-        measure = params.get("measures") if isinstance(params, dict) else None
-        if isinstance(measure, str):
-            systems_by_measure.setdefault(clean_text(measure), []).append(name + suffix)
-    return [
-        f"{join_list(names)} measure {measure}." for measure, names in systems_by_measure.items()
-    ]

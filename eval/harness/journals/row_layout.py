@@ -59,6 +59,8 @@ class RowLayout:
         repeats: number of times each item is asked.
         limit: only the first ``limit`` items are asked; None for all.
         shard: the part of these items that is asked in this run.
+        system_repeats: how often each system answered each item, at most ``repeats``; empty if all
+            did so ``repeats`` times.
     """
 
     items: int
@@ -66,6 +68,7 @@ class RowLayout:
     repeats: int = 1
     limit: int | None = None
     shard: Shard = ALL_ITEMS
+    system_repeats: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -86,7 +89,11 @@ class RowLayout:
     @property
     def row_count(self) -> int:
         """Number of rows of the finished file."""
-        return len(self.asked_items) * self.rows_per_item
+        return len(self.asked_items) * (sum(self.system_repeats) or self.rows_per_item)
+
+    def count_repeats(self, system: int) -> int:
+        """Returns how often a system answers each item, given its number."""
+        return self.system_repeats[system] if self.system_repeats else self.repeats
 
     def position_of(self, item: int, repeat: int, system: int) -> int:
         """Returns the position of a row."""
@@ -132,5 +139,6 @@ class RowLayout:
         position = item * self.rows_per_item
         for repeat in range(self.repeats):
             for system in range(self.systems):
-                yield position, repeat, system
+                if repeat < self.count_repeats(system):
+                    yield position, repeat, system
                 position += 1

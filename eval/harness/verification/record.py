@@ -40,6 +40,9 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """What was checked → how many."""
     skipped: tuple[str, ...] = ()
     """What could not be checked, each with the reason."""
+    unproved: str = ""
+    """Why labels of the cards could not be proved again; empty if all were, or if this was not
+    asked for."""
     n_differences: int
     differences: tuple[Difference, ...] = ()
     """The first differences."""
@@ -51,12 +54,14 @@ class DifferenceLog:
     Attributes:
         checked: what was checked → how many.
         skipped: what could not be checked.
+        unproved: why labels could not be proved again; empty if they were.
         n_differences: number of differences.
     """
 
     def __init__(self) -> None:
         self.checked: dict[str, int] = {}
         self.skipped: list[str] = []
+        self.unproved = ""
         self.n_differences = 0
         self._differences: list[Difference] = []
 
@@ -94,6 +99,7 @@ class DifferenceLog:
             agrees=not self.n_differences,
             checked=self.checked,
             skipped=tuple(self.skipped),
+            unproved=self.unproved,
             n_differences=self.n_differences,
             differences=tuple(self._differences),
         )
