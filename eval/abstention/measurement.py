@@ -143,7 +143,7 @@ def measure_cards(
     """
     observations = read_observations(
         [*paths, *baseline],
-        common="asked" if common else False,
+        common="paired" if common else False,
         distinguish_equal_names=True,
         suffixes=dict.fromkeys(baseline, _BASELINE_SUFFIX),
         cards=cards,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from eval.abstention.manifest import RunManifest, read_manifest
-from eval.abstention.metrics.record import Source
 from kg.base.plain_text import clean_text, join_list
 from kg.base.provenance import manifest_path
+
+if TYPE_CHECKING:
+    from eval.abstention.metrics.record import Source
 
 
 def attach_manifests(

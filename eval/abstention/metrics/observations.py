@@ -43,9 +43,10 @@ from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
 from kg.base.provenance import manifest_path
 
-Common = bool | Literal["asked"]
+Common = bool | Literal["asked", "paired"]
 """Whether cards that some system did not answer are left out; ``asked``: only if it is not known
-that it was to be asked them, else they count as ERROR. A file without a manifest may lack none."""
+that it was to be asked them, else they count as ERROR. With
+``asked``, a file without a manifest may lack none; with ``paired`` it may, as the gate checks."""
 SHARED_CARDS_NOTE = "Only the "
 """Beginning of the note on cards that were left out because a system did not answer them."""
 
@@ -293,7 +294,7 @@ def _list_asked_less(
     ask. Nothing says so of a file without a manifest, which may have been cut.
     """
     if common != "asked":
-        return frozenset(preds if common else ())
+        return tuple(preds) if common else ()
     return {
         name
         for source in sources
