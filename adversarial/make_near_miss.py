@@ -61,7 +61,7 @@ def main(
     import msgspec
 
     from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
-    from cards.card_integrity import accept_changed_cards
+    from cards.card_integrity import accept_changed_cards, lacks_card_hashes
     from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
     from cards.card_origin import (
         CardOrigin,
@@ -169,6 +169,8 @@ def main(
         manifest["domain"] = origin.domain
     if accepted:
         manifest["accepted_changes"] = list(accepted)
+    if cards is not None and lacks_card_hashes(cards):
+        manifest["unverified"] = [cards.name]
     if origin.full_graph_sha256 is not None:
         manifest["full_graph_sha256"] = origin.full_graph_sha256
     write_card_set(out, near_misses.cards, manifest)

@@ -24,12 +24,15 @@ UNVERIFIED_CARDS: Final = "cards:unverified"
 _SHOWN_DIGITS: Final = 12
 
 
-def find_changed_cards(path: Path, card_set: str | None = None) -> ChangedRunError | None:
+def find_changed_cards(
+    path: Path, card_set: str | None = None, file_sha256: str | None = None
+) -> ChangedRunError | None:
     """Finds out that a card file changed after it was made, by the hashes in its manifest.
 
     Args:
         path: the card file.
         card_set: hash of the card set, if it is known.
+        file_sha256: hash of the file, if it is known.
 
     Returns:
         What changed; None if nothing did, or if there is no manifest with hashes.
@@ -47,16 +50,16 @@ def find_changed_cards(path: Path, card_set: str | None = None) -> ChangedRunErr
                 f"its manifest is of card set {origin.cards_sha256[:_SHOWN_DIGITS]}, and its cards "
                 f"are of {card_set[:_SHOWN_DIGITS]}",
             )
-    if origin.cards_file_sha256 not in (None, sha256_file(path)):
+    if origin.cards_file_sha256 not in (None, file_sha256 or sha256_file(path)):
         return _make_error(
             path,
-            "its manifest is of the same facts, questions and labels, and of other kinds, claims, "
-            "clusters or proofs",
+            "its manifest is of the same facts, questions and labels, but kinds, claims, clusters, "
+            "proofs, or only line ends and spaces differ",
         )
     return None
 
 
-def lacks_hashes(path: Path) -> bool:
+def lacks_card_hashes(path: Path) -> bool:
     """Returns whether nothing shows if the cards of a file, or those they were made of, changed.
 
     Raises:
@@ -72,7 +75,7 @@ def are_as_made(path: Path) -> bool:
     Raises:
         MissingFileError, RecordError, ChangedRunError: as in ``find_changed_cards``.
     """
-    if lacks_hashes(path) or read_card_origin(path).accepted_changes:
+    if lacks_card_hashes(path) or read_card_origin(path).accepted_changes:
         return False
     return find_changed_cards(path) is None
 
@@ -99,7 +102,7 @@ def accept_changed_cards(
     accepted: dict[str, None] = {}
     for path in paths:
         accepted |= dict.fromkeys(read_card_origin(path).accepted_changes)
-        if lacks_hashes(path):
+        if lacks_card_hashes(path):
             _warn_unverified(path)
         problem = find_changed_cards(path, card_set)
         if problem is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cards.card import Card, card_to_json, hash_card_set
-from cards.card_integrity import lacks_hashes
+from cards.card_integrity import lacks_card_hashes
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import sha256_bytes, to_json_bytes, write_files_atomic
@@ -219,7 +219,7 @@ def build_joined_manifest(
         if out is not None and resolved[0] and all(part == resolved[0] for part in resolved):
             names = [make_relative_name(path, out.parent) for path in resolved[0]]
             common_values[key] = names[0] if key == "domain_file" else names
-    unverified = [path.name for path in files if lacks_hashes(path)]
+    unverified = [path.name for path in files if lacks_card_hashes(path)]
     return {
         "kind": "cards",
         "cards_sha256": hash_card_set(cards),

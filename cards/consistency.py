@@ -35,9 +35,9 @@ _SEPARATOR: Final = "\x1f"
 _COUNTED: Final = f"{string.ascii_letters}{string.digits}{_SEPARATOR}".encode()
 _IGNORED_BYTES: Final = bytes(byte for byte in range(256) if byte not in _COUNTED)
 _IGNORED: Final = re.compile(
-    r"(?<!\d)[.,]|[.,](?!\d)|[\s;:!?\'\"()\[\]“”‘’„«»…\u200b-\u200f\ufeff]"
+    r"(?<!\d)[.,:]|[.,:](?!\d)|[\s;!?\'\"()\[\]“”‘’„«»…\u200b-\u200f\ufeff]"
 )
-"""White space and punctuation; not what tells 1.5 from 15, -5 from 5, or C++ from C."""
+"""White space and punctuation; not what tells 1.5 from 15, 2:1 from 21, or C++ from C."""
 
 
 class CardProblem(msgspec.Struct, frozen=True):
@@ -108,11 +108,20 @@ def _digest_content(card: CheckedCard) -> dict[str, bytes]:
     """Returns what no other card may have in common with a card: name → its digest.
 
     Rules count only on cards without facts: others with the same facts and question hardly differ
-    in them. Cards of other programs may have no facts or no claim, which then tell nothing.
+    in them. Cards of other programs may have no facts or no claim, which then tell nothing. Where
+    only case and the like differ, the labels tell whether these matter ("mW" and "MW").
     """
     facts = sorted({_fold_text(fact) for fact in card.facts})
     rules = [] if facts else sorted({_fold_text(rule) for rule in card.rules})
-    contents: dict[str, Any] = {"facts and question": (_fold_text(card.question), facts, rules)}
+    question = _fold_text(card.question)
+    contents: dict[str, Any] = {
+        "facts and question": (question, facts, rules, card.label),
+        "facts and question as written": (
+            card.question,
+            sorted(set(card.facts)),
+            [] if facts else sorted(set(card.rules)),
+        ),
+    }
     if facts and all((card.claim.subj, card.claim.pred, card.claim.obj)):
         contents["facts and claim"] = (card.claim, facts)
     return {
@@ -125,7 +134,7 @@ def _digest_content(card: CheckedCard) -> dict[str, bytes]:
 
 def _fold_text(text: str) -> str:
     """Returns a text without case, white space, and punctuation other than that of numbers."""
-    return _IGNORED.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return _IGNORED.sub("", unicodedata.normalize("NFC", text).casefold())
 
 
 def _find_repeated_hashes(hashes: array[int]) -> set[int]:

@@ -15,7 +15,7 @@ from typing import Final
 
 from cards.card import CardSetHash, hash_card_set
 from cards.card_blocks import CardBlock, iter_card_blocks
-from cards.card_integrity import UNVERIFIED_CARDS, find_changed_cards, lacks_hashes
+from cards.card_integrity import UNVERIFIED_CARDS, find_changed_cards, lacks_card_hashes
 from cards.card_origin import read_card_origin
 from cards.joiner import iter_joined_cards
 from eval.abstention.integrity.row_comparison import ReadCards, RowComparison, list_card_problems
@@ -240,7 +240,7 @@ def check_card_files(
     findings.add(CHANGED_CARDS, filter(None, changed))
     for path in paths:
         findings.add_accepted_cards(read_card_origin(path).accepted_changes)
-    findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(filter(lacks_hashes, paths)))
+    findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(filter(lacks_card_hashes, paths)))
     return findings.to_integrity()
 
 
@@ -257,7 +257,7 @@ def _check_named_cards(
             unchecked.append(path)
             rows = None
             continue
-        if lacks_hashes(card_file):
+        if lacks_card_hashes(card_file):
             unverified.append(card_file)
         problem = _find_other_cards(path, manifest, card_file)
         if problem is None:
@@ -343,7 +343,8 @@ def _is_of_other_graph(path: Path, manifest: RunManifest) -> bool:
 
 def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> ChangedRunError | None:
     """Finds out that a card file is not the one that a run asked, by the hashes of manifests."""
-    if sha256_file(card_file) != manifest.cards_file_sha256:
+    file_sha256 = sha256_file(card_file)
+    if file_sha256 != manifest.cards_file_sha256:
         return ChangedRunError(
             f"{card_file.name} is not the card file that {path.name} answers: it changed after "
             "the run",
@@ -353,4 +354,4 @@ def _find_other_cards(path: Path, manifest: RunManifest, card_file: Path) -> Cha
         )
     if manifest.accepted_card_changes:
         return None
-    return find_changed_cards(card_file, manifest.cards_sha256)
+    return find_changed_cards(card_file, manifest.cards_sha256, file_sha256)

@@ -146,8 +146,8 @@ def _make_unproved_error(unproved: list[Verification]) -> EpocheError:
     return MissingFileError(
         f"labels were not checked: {unproved[0].unproved}",
         where=", ".join(item.run for item in unproved),
-        hint="Put graph and manifest of the cards back as they were; --no-proofs checks only the "
-        "rest.",
+        hint="Put graph and manifest of the cards back as they were. For cards that never had any, "
+        "--no-proofs checks the rest.",
     )
 
 

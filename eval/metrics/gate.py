@@ -297,7 +297,7 @@ def _check_condition(
         return Check(system, condition_text, False, f"{name} is undefined: {reason}")
     evidence, details = _format_exact(number, condition.limit), []
     if number != stated:
-        evidence += " with every failed answer counted against it"
+        evidence += " with every failed or unreadable answer counted against it"
     if (condition.end or number != stated) and value.value is not None:
         details.append(f"value {value.value:.3f}")
     if value.low is not None and value.high is not None:

@@ -180,9 +180,10 @@ def _find_own_rules(graph: Graph, shapes_files: Sequence[Path]) -> _OwnRules:
 
 
 def _describe_broken_shapes(broken: BrokenShapes) -> str:
-    n_broken, n_worst = (format_count(n, "thing") for n in (len(broken.nodes), broken.n_worst))
+    n_broken = format_count(len(broken.nodes), "thing")
     return (
-        f"{n_broken} left out for breaking your shapes; {n_worst} break `{broken.worst_shape}` "
+        f"{n_broken} left out for breaking your shapes, {broken.n_worst:,} of them for breaking "
+        f"`{broken.worst_shape}` "
         "(`epoche kg inspect` lists all)."
     )
 

@@ -609,6 +609,19 @@ def test_cards_without_hashes_are_signed(
     assert "cards:unverified" in (folder / "r.md").read_text("utf-8")
 
 
+def test_near_misses_of_cards_without_hashes_say_so(folder: Path) -> None:
+    forget_cards_manifest(folder)
+    out = folder / "near.jsonl"
+    done = run_epoche(
+        "near-miss", "--cards", folder / "cards.jsonl", "--domain", "rivers", "--num", 4,
+        "--out", out,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert json.loads(out.with_name("near.manifest.json").read_bytes())["unverified"] == [
+        "cards.jsonl"
+    ]
+
+
 def add_graph_line(folder: Path) -> None:
     with (folder / "cards.graph.nt").open("a", encoding="utf-8") as graph:
         graph.write("<http://x.example/a> <http://x.example/b> <http://x.example/c> .\n")
@@ -899,6 +912,7 @@ def test_copies_in_other_words_are_found(folder: Path, change: str) -> None:
 def test_numbers_and_symbols_tell_cards_apart(folder: Path) -> None:
     card, *_ = read_lines(folder / "cards.jsonl")
     texts = ("1.5", "15", "-15", "1,5", "C", "C++", "C#", "I/O", "IO", "ä", "ö", "川", "河")
+    texts += ("2:1", "21", "10²", "102")
     claims = [{**card["claim"], "obj": f"http://x.example/{text}"} for text in texts]
     write_lines(
         folder / "other.jsonl",
@@ -908,6 +922,22 @@ def test_numbers_and_symbols_tell_cards_apart(folder: Path) -> None:
         ],
     )
     assert not list(find_card_problems([folder / "other.jsonl"]))
+
+
+def test_case_tells_cards_apart_where_labels_differ(folder: Path) -> None:
+    card, *_ = read_lines(folder / "cards.jsonl")
+    card |= {"proof": None, "meta": {}}
+    asked = [("5 mW", "E", "YES"), ("5 MW", "C", "NO"), ("5 Mw", "C", "NO")]
+    write_lines(
+        folder / "other.jsonl",
+        [
+            {**card, "id": text, "label": label, "gold": gold, "question": f"Is it {text}?"}
+            | {"claim": {**card["claim"], "obj": f"http://x.example/{text}"}}
+            for text, label, gold in asked
+        ],
+    )
+    problems = list(find_card_problems([folder / "other.jsonl"]))
+    assert [(problem.id, problem.field) for problem in problems] == [("5 Mw", "facts and question")]
 
 
 def test_subjects_in_several_clusters_are_found_by_verify(folder: Path) -> None:

@@ -70,12 +70,12 @@ def read_paraphrase_pairs(
                 "paraphrase` read, and on those that it wrote.",
             )
     originals = read_checked_results(
-        files[False], cards, skip_other_cards=skip_other_cards, common="asked",
+        files[False], cards, skip_other_cards=skip_other_cards, common="paired",
         distinguish_equal_names=True, without_mined=without_mined,
         allow_changed=allow_changed, keep_ids=True,
     )  # fmt: skip
     reworded = read_checked_results(
-        files[True], [paraphrases], common="asked", distinguish_equal_names=True,
+        files[True], [paraphrases], common="paired", distinguish_equal_names=True,
         without_mined=without_mined, allow_changed=allow_changed, keep_ids=True,
     )  # fmt: skip
     systems = [name for name in originals.systems_under_test if name in reworded.preds]

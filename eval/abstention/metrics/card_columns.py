@@ -120,7 +120,7 @@ def _list_given_columns(cards: CardColumns) -> dict[str, StringColumn | NDArray[
         columns["mined"] = cards.mined
     # The last number says so in most cases, without comparing all.
     n, clusters = len(cards.ids), cards.clusters
-    if not n or clusters[-1] != n - 1 or (clusters != np.arange(n, dtype=clusters.dtype)).any():
+    if n and (clusters[-1] != n - 1 or (clusters != np.arange(n, dtype=clusters.dtype)).any()):
         columns["cluster"] = cards.clusters
     if (cards.triplets >= 0).any():
         columns["triplet"] = _find_first_cards(cards.triplets)
