@@ -47,8 +47,11 @@ _PEOPLE = frozenset(
 
 _YEAR = re.compile(r"1\d{3}|2[01]\d\d")
 _YEAR_WORD = re.compile(r"years?|\w*jahre?|années?|año|anno|ano|jaar")
-# Last words of the names of predicates whose numbers are written without separators.
-_IDENTIFIERS = re.compile(r"code|id|identifier|number|no|zip|postcode|isbn|issn|serial|key")
+# Last words of the names of predicates whose numbers are written without separators; a name in
+# capitals is mostly that of a register ("VIAF", "OCLC").
+_IDENTIFIERS = re.compile(
+    r"(?i:code|id|identifier|number|no|zip|postcode|isbn|issn|serial|key|version|revision)|[A-Z]{3,}"
+)
 # Wording of the vocabulary that all graphs share; a domain may override it.
 _SHARED_WORDING = {
     OWL + "sameAs": PredicateWording(
@@ -345,9 +348,10 @@ class Phrasebook(EntityNames):
             done ("founded"), so that they may be years.
         """
         if pred not in self._units:
-            words = split_name(self.get_label(pred)).lower().split()
+            name = split_name(self.get_label(pred)).split()
+            words = [word.lower() for word in name]
             is_plain = any(map(_YEAR_WORD.fullmatch, words)) or bool(
-                words and _IDENTIFIERS.fullmatch(words[-1])
+                name and _IDENTIFIERS.fullmatch(name[-1])
             )
             is_deed = bool(words) and is_participle(words[-1])
             self._units[pred] = clean_text(self.get_wording(pred).unit), is_plain, is_deed

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg.claims import MINED_RULE_PREFIX
+from kg.claims import MINED_RULE_PREFIX, Claim
 from kg.knowledge import KnowledgeBase
+from kg.terms import XSD
 from kg.words.label_grammar import make_default_wording
 from kg.words.name_forms import find_distinct_ending
 from kg.words.readable_names import is_readable_label
@@ -84,6 +85,22 @@ def test_numbers_are_no_objects_of_verbs() -> None:
 def test_numbers_written_as_texts_are_numbers(tmp_path: Path, value: str) -> None:
     kb = open_graph(tmp_path, [f"e:x{n} e:wins {value} ; e:size 1 ." for n in range(5)])
     assert "value of “wins”" in kb.verbaliser.get_wording("http://e/wins").fact
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("size", "1,234,567"),
+        ("VIAF", "1234567"),
+        ("recordVersion", "1234567"),
+        ("isbn", "1234567"),
+        ("versionCount", "1,234,567"),
+    ],
+)
+def test_numbers_of_registers_have_no_separators(tmp_path: Path, name: str, value: str) -> None:
+    kb = open_graph(tmp_path, [f"e:x e:{name} 1234567 ; e:size 1 ."])
+    claim = Claim("http://e/x", f"http://e/{name}", f'"1234567"^^<{XSD}integer>')
+    assert f" {value} " in kb.verbaliser.render_fact(claim)
 
 
 def test_a_label_with_an_iri_is_not_readable() -> None:
