@@ -15,8 +15,7 @@ from cards.card_blocks import iter_card_blocks
 from cards.card_origin import read_card_origin
 from kg.base.console import print_warning_once
 from kg.base.errors import ChangedRunError
-from kg.base.files import sha256_file
-from kg.base.plain_text import join_list
+from kg.base.files import require_file, sha256_file
 from kg.base.provenance import manifest_path
 
 UNVERIFIED_CARDS: Final = "cards:unverified"
@@ -85,8 +84,6 @@ def accept_changed_cards(
 ) -> tuple[str, ...]:
     """Refuses card files that are not as their manifests describe them, or warns of them.
 
-    Cards of which nothing shows whether they changed are warned of, too.
-
     Args:
         paths: the card files.
         allow_changed: accept them.
@@ -101,9 +98,8 @@ def accept_changed_cards(
     """
     accepted: dict[str, None] = {}
     for path in paths:
+        require_file(path, "card file")
         accepted |= dict.fromkeys(read_card_origin(path).accepted_changes)
-        if lacks_card_hashes(path):
-            _warn_unverified(path)
         problem = find_changed_cards(path, card_set)
         if problem is None:
             continue
@@ -112,21 +108,6 @@ def accept_changed_cards(
         print_warning_once(f"Accepted with --allow-changed: {problem.what} ({problem.where}).")
         accepted[problem.what] = None
     return tuple(accepted)
-
-
-def _warn_unverified(path: Path) -> None:
-    origin, manifest = read_card_origin(path), manifest_path(path)
-    if origin.unverified:
-        reason = f"{join_list(origin.unverified)}, which they were made of, had no hashes"
-    elif manifest.is_file():
-        reason = f"{manifest.name} records no hash of them, or none of itself"
-    else:
-        reason = f"there is no {manifest.name}"
-    print_warning_once(
-        f"{path}: nothing shows whether cards were removed or changed, because {reason}; results "
-        f"of them are signed {UNVERIFIED_CARDS}. If Epoché made the cards, put their manifest "
-        "beside them, or make them again."
-    )
 
 
 def _hash_card_file(path: Path) -> str:

@@ -16,8 +16,6 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from adversarial.near_miss import NearMissPlan, make_near_misses
     from cards.card import Card, CardView, read_cards, write_cards
     from cards.generation.card_plan import CardPlan
@@ -191,7 +189,7 @@ _SOURCES = {
 # Not defined for type checkers, which would accept misspelt names if they saw a __getattr__.
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """Imports a public name when it is first used, and caches it (PEP 562)."""
         if name == "__version__":
             from importlib.metadata import version

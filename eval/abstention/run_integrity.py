@@ -117,7 +117,9 @@ class _Findings:
         if paths:
             self.details.setdefault(detail.partition(":")[0], detail)
             names = join_first([path.name for path in paths], _MAX_NAMED_FILES)
-            self.warnings.append(f"{sentence.format(names)} ({detail}).")
+            # One sentence is enough of rows and cards of which nothing is known.
+            if detail != UNVERIFIED_CARDS or UNVERIFIED_ROWS not in self.details.values():
+                self.warnings.append(f"{sentence.format(names)} ({detail}).")
 
     def add_accepted_cards(self, changes: Sequence[str]) -> None:
         """Adds the changes of cards that were accepted before the cards were asked or joined."""
