@@ -170,10 +170,18 @@ def test_condition_tests_the_value_it_names(text: str, passed: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "passed", "evidence"),
     [
-        ("LA>=0.71", False, "0.700 with every failed answer counted against it (value 0.900"),
-        ("LA>=0.7", True, "0.700 with every failed answer"),
-        ("LA<=0.91", False, "0.920 with every failed answer"),
-        ("LA.low>=0.61", False, "0.600 with every failed answer counted against it (value 0.900"),
+        (
+            "LA>=0.71",
+            False,
+            "0.700 with every failed or unreadable answer counted against it (value 0.900",
+        ),
+        ("LA>=0.7", True, "0.700 with every failed or unreadable answer"),
+        ("LA<=0.91", False, "0.920 with every failed or unreadable answer"),
+        (
+            "LA.low>=0.61",
+            False,
+            "0.600 with every failed or unreadable answer counted against it (value 0.900",
+        ),
         ("LA.best>=0.92", True, "0.920 (value 0.900"),
     ],
 )
