@@ -194,11 +194,17 @@ class BinnedReplies:
         }
 
     def compute_distribution(self, resamples: ClusterResamples) -> Distribution:
-        """Computes the bootstrap distribution as that of fewer replies is."""
+        """Computes the bootstrap distribution as that of fewer replies is; can be called once."""
         values = self.compute_values()
-        return self._tabulate_levels(resamples.n_clusters).compute_distribution(
+        table = self._tabulate_levels(resamples.n_clusters)
+        jackknife = self._compute_jackknife(resamples.n_clusters, values)
+        # What is kept of each reply is not needed any more, and would add to the peak of memory.
+        del self._right, self._clusters
+        if not self._has_repeats:
+            del self._level
+        return table.compute_distribution(
             values,
-            self._compute_jackknife(resamples.n_clusters, values),
+            jackknife,
             resamples,
             n_used_clusters=int(np.count_nonzero(self._cluster_squares[0])),
         )

@@ -42,6 +42,8 @@ class CardColumns:
 def make_column(strings: Sequence[str], numbers: NDArray[np.int32]) -> StringColumn:
     """Makes the column that has ``strings[number]`` for each number."""
     distinct = StringColumn.from_strings(strings)
+    if len(distinct.names) == 1:  # one number stands for all
+        return StringColumn(distinct.names, np.broadcast_to(distinct.codes[0], numbers.shape))
     return StringColumn(distinct.names, distinct.codes[numbers])
 
 

@@ -146,6 +146,8 @@ class ConfidenceReporter:
             if counts.given > MAX_EXACT_REPLIES
             else ConfidentReplies(*columns)
         )
+        if isinstance(replies, BinnedReplies) and preds.ndim == 1:
+            card_of_reply = card_of_reply[:0].copy()  # of no use without repeats
         del columns, labels, cards, is_readable, has_confidence  # each a byte or more per reply
         distribution = replies.compute_distribution(samples.resamples)
         return ConfidenceReport(

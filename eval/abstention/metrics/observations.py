@@ -332,6 +332,8 @@ def _build_observations(
             f"Label and gold disagree on {disagreements.size} cards (the first is "
             f"{ids[disagreements[0]]!r}): policy licensed uses the label, published the gold."
         )
+    else:
+        golds = labels  # A million need a megabyte less.
     if reader.card_set and reader.n_unnamed_rows:
         notes.append(
             f"{reader.n_unnamed_rows} rows name no card set; they were matched to card set "
@@ -356,7 +358,9 @@ def _build_observations(
         triplets=np.frombuffer(reader.triplets, dtype=np.intc)[kept]
         if has_triplets
         else np.broadcast_to(np.int32(-1), len(ids)),
-        mined=np.array([t.is_mined for t in reader.distinct_traits], dtype=np.bool_)[traits],
+        mined=np.array([t.is_mined for t in reader.distinct_traits], dtype=np.bool_)[traits]
+        if any(t.is_mined for t in reader.distinct_traits)
+        else np.broadcast_to(np.False_, len(ids)),
         preds={name: _drop_repeat_axis(codes[kept]) for name, codes in preds.items()},
         oracles=frozenset(oracles),
         sources=tuple(sources),
