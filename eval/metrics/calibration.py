@@ -34,7 +34,8 @@ def build_calibration_report(
 
     Args:
         replies: the replies that state a confidence.
-        cards: the card of each reply, shape (n,); replies to one card are not independent.
+        cards: the card of each reply, shape (n,); replies to one card are not independent. Of
+            binned replies these were counted, so that it may be empty.
         distribution: bootstrap distribution of the replies' statistics over the shared resamples.
         confidence: nominal coverage of the intervals.
         seed: seed of the simulation of calibrated systems.

@@ -45,6 +45,8 @@ _CHUNK = 100_000
 class BinnedReplies:
     """At least one reply, each with a confidence, counted by bins of confidence.
 
+    Nothing is kept of the single replies.
+
     Attributes:
         n: number of replies.
         count: number of replies in each bin that is not empty, by rising confidence, shape (k,).
@@ -59,6 +61,7 @@ class BinnedReplies:
         right: Floats,
         clusters: NDArray[np.integer[Any]],
         cards: NDArray[np.integer[Any]],
+        n_clusters: int,
     ) -> None:
         """Counts replies.
 
@@ -67,19 +70,16 @@ class BinnedReplies:
             right: 1 where the reply is right, else 0; shape (n,).
             clusters: cluster of each reply, shape (n,).
             cards: card of each reply, ascending, shape (n,).
+            n_clusters: number of clusters, some of which may have no reply.
         """
         self.n = len(confidences)
-        self._right = right.astype(np.bool_)
-        self._clusters = clusters
         fine = np.empty(self.n, dtype=np.int32)
         sums = np.zeros((5, N_FINE_BINS))
         lowest, highest = np.full(N_FINE_BINS, np.inf), np.full(N_FINE_BINS, -np.inf)
         squared_error = 0.0
-        n_clusters = int(clusters.max()) + 1
         self._cluster_squares = np.zeros((2, n_clusters))
         is_first = np.ones(self.n, dtype=np.bool_)
         is_first[1:] = cards[1:] != cards[:-1]
-        self._has_repeats = not is_first.all()
         for part in self._iter_parts():
             values, is_right = confidences[part], right[part]
             bins = equal_width_bins(values, N_FINE_BINS)
@@ -101,7 +101,19 @@ class BinnedReplies:
         self._n_first = n_first.astype(np.int64)
         self.lowest, self.highest = lowest[is_used], highest[is_used]
         self._brier = squared_error / self.n
-        self._level = (np.cumsum(is_used, dtype=np.int32) - 1)[fine]
+        levels = (np.cumsum(is_used, dtype=np.int32) - 1)[fine]
+        del fine
+        self._table = self._tabulate_levels(levels, right, clusters, n_clusters)
+        self._influences = self._sum_area_influences(levels, right, clusters, n_clusters)
+        self._n_cards: dict[str, dict[int, int]] = {}
+        """Calibration error → bin → number of different cards, if cards have several replies."""
+        if not is_first.all():
+            for name in STATISTICS[:2]:
+                bins = self._get_bins(name)[levels]
+                self._n_cards[name] = {
+                    number: int(np.unique(cards[bins == number]).size)
+                    for number in np.unique(bins).tolist()
+                }
 
     @property
     def accuracy(self) -> float:
@@ -194,22 +206,23 @@ class BinnedReplies:
         }
 
     def compute_distribution(self, resamples: ClusterResamples) -> Distribution:
-        """Computes the bootstrap distribution as that of fewer replies is; can be called once."""
+        """Computes the bootstrap distribution as that of fewer replies is."""
         values = self.compute_values()
-        table = self._tabulate_levels(resamples.n_clusters)
-        jackknife = self._compute_jackknife(resamples.n_clusters, values)
-        # What is kept of each reply is not needed any more, and would add to the peak of memory.
-        del self._right, self._clusters
-        if not self._has_repeats:
-            del self._level
-        return table.compute_distribution(
+        return self._table.compute_distribution(
             values,
-            jackknife,
+            self._compute_jackknife(values),
             resamples,
             n_used_clusters=int(np.count_nonzero(self._cluster_squares[0])),
         )
 
-    def _tabulate_levels(self, n_clusters: int) -> LevelTable:
+    def _tabulate_levels(
+        self,
+        levels: NDArray[np.int32],
+        right: Floats,
+        clusters: NDArray[np.integer[Any]],
+        n_clusters: int,
+    ) -> LevelTable:
+        """Groups the replies, of which the bin is given, by fewer levels of confidence."""
         width, mass = self._equal_width, self._equal_mass
         level = np.arange(len(self.count))
         if len(self.count) > MAX_LEVELS:
@@ -225,10 +238,9 @@ class BinnedReplies:
         wrong: Any = 0
         shape = n_levels, n_clusters
         for part in self._iter_parts():
-            levels, clusters = level[self._level[part]], self._clusters[part]
-            is_wrong = ~self._right[part]
-            replies = count_by_level(levels, clusters, shape) + replies
-            wrong = count_by_level(levels[is_wrong], clusters[is_wrong], shape) + wrong
+            rows, columns, is_wrong = level[levels[part]], clusters[part], right[part] == 0
+            replies = count_by_level(rows, columns, shape) + replies
+            wrong = count_by_level(rows[is_wrong], columns[is_wrong], shape) + wrong
         return LevelTable(
             mean_confidence=confidences / size,
             error_if_right=(size - 2 * confidences + squares) / size,
@@ -238,22 +250,32 @@ class BinnedReplies:
             wrong=wrong,
         )
 
-    def _compute_jackknife(self, n_clusters: int, values: Floats) -> Floats:
-        """Computes the values minus the influence of each cluster, shape (clusters, 5)."""
-        jackknife = np.full((n_clusters, len(STATISTICS)), np.nan)
-        jackknife[:, 2:] = values[2:]
-        n_replies, squares = self._cluster_squares
-        used = slice(0, n_replies.size)
-        jackknife[used, 2] -= (squares - n_replies * self._brier) / self.n
-        for column, parts in enumerate(compute_influence_parts(self.curve), start=3):
+    def _sum_area_influences(
+        self,
+        levels: NDArray[np.int32],
+        right: Floats,
+        clusters: NDArray[np.integer[Any]],
+        n_clusters: int,
+    ) -> Floats:
+        """Sums the influences of each cluster's replies on AURC and AUGRC, shape (2, clusters)."""
+        influences = np.empty((2, n_clusters))
+        for row, parts in enumerate(compute_influence_parts(self.curve)):
             # The points of the curve are in the order of falling confidence.
             intercepts, slopes = parts.intercepts[::-1], parts.slopes[::-1]
-            sums = np.zeros(n_replies.size)
+            sums = np.zeros(n_clusters)
             for part in self._iter_parts():
-                level = self._level[part]
-                weights = intercepts[level] + slopes[level] * ~self._right[part]
-                sums += np.bincount(self._clusters[part], weights, minlength=sums.size)
-            jackknife[used, column] -= (sums / parts.divisor - n_replies * parts.area) / self.n
+                level = levels[part]
+                weights = intercepts[level] + slopes[level] * (right[part] == 0)
+                sums += np.bincount(clusters[part], weights, minlength=n_clusters)
+            influences[row] = sums / parts.divisor - self._cluster_squares[0] * parts.area
+        return influences
+
+    def _compute_jackknife(self, values: Floats) -> Floats:
+        """Computes the values minus the influence of each cluster, shape (clusters, 5)."""
+        n_replies, squares = self._cluster_squares
+        jackknife = np.full((n_replies.size, len(STATISTICS)), np.nan)
+        jackknife[:, 2] = values[2] - (squares - n_replies * self._brier) / self.n
+        jackknife[:, 3:] = values[3:] - self._influences.T / self.n
         return jackknife
 
     def partition_brier(self) -> BrierPartition:
@@ -268,7 +290,12 @@ class BinnedReplies:
         )
 
     def simulate_chance_error(
-        self, name: str, cards: NDArray[np.integer[Any]], observed: float, level: float, seed: int
+        self,
+        name: str,
+        cards: NDArray[np.integer[Any]],
+        observed: float,
+        level: float,
+        seed: int,
     ) -> ChanceError:
         """Simulates the calibration error ``name`` that chance gives, with one reply per card."""
         del cards  # whose first replies were counted
@@ -283,20 +310,18 @@ class BinnedReplies:
 
     def list_bins(self, name: str, cards: NDArray[np.integer[Any]]) -> list[BinContents]:
         """Lists the bins of the calibration error ``name`` that are not empty."""
-        bins = self._get_bins(name)
+        del cards  # which were counted
+        bins, n_cards = self._get_bins(name), self._n_cards.get(name)
         contents = []
         for number in np.unique(bins).tolist():
             is_in_bin = bins == number
             n, n_right = int(self.count[is_in_bin].sum()), int(self.n_right[is_in_bin].sum())
-            n_cards = n
-            if self._has_repeats:
-                n_cards = int(np.unique(cards[is_in_bin[self._level]]).size)
             contents.append(
                 BinContents(
                     number=number,
                     n=n,
                     n_right=n_right,
-                    n_cards=n_cards,
+                    n_cards=n_cards[number] if n_cards else n,
                     accuracy=n_right / n,
                     confidence=float(self._confidence_sums[is_in_bin].sum()) / n,
                     lowest=float(self.lowest[is_in_bin].min()),

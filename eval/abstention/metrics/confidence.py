@@ -142,19 +142,21 @@ class ConfidenceReporter:
             samples.clusters[card_of_reply],
         )
         replies: ConfidentReplies | BinnedReplies = (
-            BinnedReplies(*columns, card_of_reply)
+            BinnedReplies(*columns, card_of_reply, samples.n_clusters)
             if counts.given > MAX_EXACT_REPLIES
             else ConfidentReplies(*columns)
         )
-        if isinstance(replies, BinnedReplies) and preds.ndim == 1:
-            card_of_reply = card_of_reply[:0].copy()  # of no use without repeats
-        del columns, labels, cards, is_readable, has_confidence  # each a byte or more per reply
+        reply_cards = card_of_reply
+        if isinstance(replies, BinnedReplies):
+            reply_cards = np.empty(0, dtype=np.int32)  # they were counted
+        # Each of these takes a byte or more per reply.
+        del columns, labels, cards, card_of_reply, is_readable, has_confidence
         distribution = replies.compute_distribution(samples.resamples)
         return ConfidenceReport(
             counts,
             build_calibration_report(
                 replies,
-                card_of_reply,
+                reply_cards,
                 distribution,
                 confidence=samples.plan.confidence,
                 seed=samples.plan.seed,

@@ -25,7 +25,8 @@ def make_pair(
     cards = np.arange(n, dtype=np.int32) // repeats
     clusters = (cards * 31 % n_clusters).astype(np.int32)
     exact = ConfidentReplies(confidences, right, clusters)
-    return BinnedReplies(confidences, right, clusters, cards), exact, cards
+    # Ten clusters have no replies.
+    return BinnedReplies(confidences, right, clusters, cards, n_clusters + 10), exact, cards
 
 
 def assert_within_bounds(binned: BinnedReplies, exact: ConfidentReplies) -> None:
@@ -72,7 +73,7 @@ def test_confidences_of_five_decimals_are_exact(repeats: int) -> None:
     right = (rng.random(6000) < confidences).astype(np.float64)
     binned, exact, cards = make_pair(confidences, right, n_clusters=50, repeats=repeats)
     assert set(binned.max_errors.values()) == {0.0}
-    resamples = ClusterResamples(60, 200, 3)  # ten clusters have no replies
+    resamples = ClusterResamples(60, 200, 3)
     ours, expected = (replies.compute_distribution(resamples) for replies in (binned, exact))
     np.testing.assert_allclose(ours.values, expected.values, rtol=0, atol=ROUNDING)
     np.testing.assert_allclose(ours.replicates, expected.replicates, rtol=0, atol=1e-9)
@@ -80,8 +81,8 @@ def test_confidences_of_five_decimals_are_exact(repeats: int) -> None:
     assert ours.support.tolist() == expected.support.tolist()
     options = {"confidence": 0.95, "seed": 5}
     report, expected_report = (
-        build_calibration_report(replies, cards, distribution, **options)  # type: ignore[arg-type]
-        for replies, distribution in ((binned, ours), (exact, expected))
+        build_calibration_report(replies, known, distribution, **options)  # type: ignore[arg-type]
+        for replies, known, distribution in ((binned, cards[:0], ours), (exact, cards, expected))
     )
     assert [bin_.n for bin_ in report.bins] == [bin_.n for bin_ in expected_report.bins]
     for name in ("bins", "bins_equal_mass"):
