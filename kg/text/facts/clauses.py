@@ -55,6 +55,7 @@ _DETERMINERS: Final = _make_word_set(
     "each every der die das den dem des ein eine einen einer ihr sein seine ihre andere"
 )
 _ARTICLES: Final = _make_word_set("the a an der die das den dem des ein eine einem einer einen")
+_POSSESSIVES: Final = _make_word_set("his her its their ihr ihre sein seine")
 _PRONOUNS: Final = _make_word_set("it he she they er sie es")
 _OTHER_VERB: Final = re.compile(
     r"\w{2,}ed|sold|met|left|lost|won|led|became|wrote|made|built|bought|gave|took|grew|died"
@@ -106,8 +107,10 @@ def belongs_together(
     if not verbs:
         return not _is_reversed(between, after, stems)
     verb = verbs[-1]
-    return not _has_own_subject(between, verb, stems, subject.split()) and not _leaves_relation(
-        between, verb, _find_preposition(relation), named, after
+    return not (
+        _ends_aside(known[: first - len(subject.split())], between[: verb + 1])
+        or _has_own_subject(between, verb, stems, subject.split())
+        or _leaves_relation(between, verb, _find_preposition(relation), named, after)
     )
 
 
@@ -148,6 +151,16 @@ def _is_border(word: _Word) -> bool:
 
 def _find_borders(words: Sequence[_Word], start: int, end: int) -> list[int]:
     return [number for number in range(start, end) if _is_border(words[number])]
+
+
+def _ends_aside(before: Sequence[_Word], until_verb: Sequence[_Word]) -> bool:
+    """Returns whether the clause of the subject ends right before the verb.
+
+    "Berlin, where Ann lives, lies on the Spree" says nothing of Ann.
+    """
+    said = [word for word in before if word.text not in _ARTICLES]
+    is_relative = len(said) > 1 and said[-1].text in _RELATIVES | {"where", "when", "wo"}
+    return is_relative and len(until_verb) > 1 and "," in until_verb[-1].marks
 
 
 def _has_own_subject(
@@ -276,7 +289,8 @@ def _leaves_relation(
             break
         if len(said) > 1 and said[0].text == "that" and said[1].text in ("same", "year", "day"):
             continue
-        if ";" in rest[border].marks:
+        governing = between[: verb + 1 + border]
+        if ";" in rest[border].marks or _has_other_owner(governing, piece, preposition, target):
             return True
         if said and said[0].text in (_RELATIVES - {"what"}) | _CONTRASTING | {"there"}:
             return True
@@ -299,6 +313,32 @@ def _leaves_relation(
     if not kept or kept[-1] == preposition:
         return False
     return kept[-1] in (_LEADING_ELSEWHERE if preposition else _LEADING_FROM_VERB)
+
+
+def _has_other_owner(
+    before: Sequence[_Word], piece: Sequence[_Word], preposition: str, target: Sequence[_Word]
+) -> bool:
+    """Returns whether the object belongs to another thing, whose verb is left out.
+
+    "Redis is written in C, Cassandra in Java": what is joined names a thing, and has the
+    preposition again, which governs an object of the same sort before, a word or a number.
+    """
+    number = next((n for n, word in enumerate(piece) if word.text == preposition), 0)
+    owner = [word for word in piece[:number] if word.text not in _ARTICLES]
+    is_owned = bool(owner) and owner[0].text in _POSSESSIVES
+    if (
+        preposition == "of"  # which many names have
+        or not owner
+        or owner[0].text[0].isdigit()
+        or any(word.marks for word in piece[1 : number + 1])
+        or not (is_owned or all(word.is_name for word in owner))
+    ):
+        return False
+    said = [word for word in before if word.text not in _ARTICLES]
+    return any(
+        word.text == preposition and following.text[0].isdigit() == target[0].text[0].isdigit()
+        for word, following in pairwise(said)
+    )
 
 
 def _gives_order(after: Sequence[_Word]) -> bool:

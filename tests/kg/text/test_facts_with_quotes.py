@@ -410,3 +410,51 @@ def test_the_most_frequent_kind_counts() -> None:
         ("Bo", "met", "a sailor"),
     ]
     assert find_kinds(statements) == {"ann": "ship", "bo": "painter"}
+
+
+@pytest.mark.parametrize(
+    ("text", "refused", "stated"),
+    [
+        # The second verb is left out.
+        (
+            "Redis is written in C, Cassandra in Java.",
+            ["Redis | is written in | Java"],
+            ["Redis | is written in | C", "Cassandra | is written in | Java"],
+        ),
+        (
+            "Redis is written in C and Cassandra in Java.",
+            ["Redis | is written in | Java"],
+            ["Redis | is written in | C"],
+        ),
+        (
+            "Lyon lies on the Rhône, and Paris on the Seine.",
+            ["Lyon | lies on | Seine"],
+            ["Lyon | lies on | Rhône"],
+        ),
+        (
+            "Ann was born in Rome in 1950, her brother in Paris in 1953.",
+            ["Ann | was born in | Paris", "Ann | was born in | 1953"],
+            ["Ann | was born in | Rome", "Ann | was born in | 1950"],
+        ),
+        (
+            "Anna wurde 1950 in Rom geboren und ihr Bruder 1953 in Paris.",
+            ["Anna | wurde geboren in | Paris"],
+            ["Anna | wurde geboren in | Rom"],
+        ),
+        # A clause ends before the verb.
+        ("Berlin, where Ann lives, lies on the Spree.", ["Ann | lies on | Spree"], []),
+        ("The firm for which Ann works, Acme, lies in Bath.", ["Ann | lies in | Bath"], []),
+        # What only looks alike
+        ("Ann was born in Rome, Italy in 1950.", [], ["Ann | was born in | 1950"]),
+        ("Borg runs on Linux, and with FUSE on Solaris.", [], ["Borg | runs on | Solaris"]),
+        ("Borg runs on Linux, FreeBSD and Solaris.", [], ["Borg | runs on | Solaris"]),
+        ("Borg runs on Linux and, since May, on Solaris.", [], ["Borg | runs on | Solaris"]),
+        ("In 1950, when Ann moved, she lived in Rome.", [], ["Ann | lived in | Rome"]),
+        ("Black Lake lies in Ulm and Neu counties in Ohio.", [], ["Black Lake | lies in | Ohio"]),
+    ],
+)
+def test_a_thing_whose_verb_is_left_out_has_its_own_object(
+    text: str, refused: list[str], stated: list[str]
+) -> None:
+    assert [fact for fact in refused if find_quote(text, fact)] == []
+    assert [fact for fact in stated if not find_quote(text, fact)] == []
