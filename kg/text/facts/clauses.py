@@ -44,8 +44,10 @@ _PREPOSITIONS: Final = _make_word_set(
     "through between against after before among about around along across off out until via "
     "auf bei von zu zum zur mit aus fur als im am seit unter uber nach vor durch"
 )
+_TIMES: Final = _make_word_set("before after until since bevor nachdem bis seit")
 _LEADING_ELSEWHERE: Final = _make_word_set(
-    "by to from near for with before after than against over von aus nach bei fur"
+    "by to from near for with before after than against over outside beside behind above below "
+    "von aus nach bei fur"
 )
 """Prepositions whose noun is not that of another preposition."""
 _LEADING_FROM_VERB: Final = _make_word_set("from before over than near")
@@ -169,12 +171,15 @@ def _has_own_subject(
     """Returns whether the verb between subject and object has another subject."""
     border = max(_find_borders(between, 0, verb + 1), default=None)
     if border is None:
-        # "Acme said Initech acquired Globex", but "Acme of Bath acquired", "Acme is a firm founded"
+        if _begins_clause_of_time(between[:verb]):
+            return True
+        # "Acme said Initech acquired Globex", "Ann played a woman born", but "Acme of Bath
+        # acquired", "Acme is a firm founded"
         head = [word for word in between[:verb] if word.text not in _ADVERBS]
         return (
             len(head) > 1
             and _is_verb(head[0])
-            and head[-1].is_name
+            and (head[-1].is_name or (len(head) > 2 and head[1].text in _DETERMINERS))
             and not any(
                 word.text in _PREPOSITIONS or stem_verb(word.text) in stems for word in head
             )
@@ -195,7 +200,8 @@ def _has_own_subject(
         return False  # "and was founded", "and to found"
     if head[0].text in _PREPOSITIONS or _is_about_same(head) or not _has_predicate(before, stems):
         return False  # "and she founded", "and in 1900 founded", "Ann and Bo founded"
-    if any(word.text in subject for word in head):
+    is_numbered = any(word.text[0].isdigit() and word.text not in subject for word in head)
+    if any(word.text in subject for word in head) and not is_numbered:
         return False
     linker = between[border]
     if linker.text in _CONTRASTING or ";" in linker.marks:
@@ -206,7 +212,15 @@ def _has_own_subject(
     if is_participle and len(clause) == len(head) and any(w.text in _COPULAS for w in before):
         return between[verb + 1 : verb + 2] == [] or between[verb + 1].text not in _PREPOSITIONS
     has_verb = len(clause) > len(head) or _FINITE_VERB.fullmatch(between[verb].text) is not None
-    return has_verb and (head[0].is_name or head[0].text in _DETERMINERS)
+    return has_verb and (head[0].is_name or is_numbered or head[0].text in _DETERMINERS)
+
+
+def _begins_clause_of_time(words: Sequence[_Word]) -> bool:
+    """Returns whether a clause like "before Bob was" begins among the words before a verb."""
+    return any(
+        word.text in _TIMES and name.is_name and words[-1].text in _AUXILIARIES
+        for word, name in pairwise(words)
+    )
 
 
 def _is_about_same(head: Sequence[_Word]) -> bool:
@@ -325,7 +339,11 @@ def _has_other_owner(
     """
     number = next((n for n, word in enumerate(piece) if word.text == preposition), 0)
     owner = [word for word in piece[:number] if word.text not in _ARTICLES]
-    is_owned = bool(owner) and owner[0].text in _POSSESSIVES
+    # "her brother in Paris"; "won gold in 1950, silver in 1952", but "mainly in 1952"
+    is_owned = bool(owner) and (
+        owner[0].text in _POSSESSIVES
+        or (len(owner) == 1 and bool(piece[0].marks) and not owner[0].text.endswith("ly"))
+    )
     if (
         preposition == "of"  # which many names have
         or not owner

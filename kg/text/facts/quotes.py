@@ -43,6 +43,8 @@ _ARTICLE: Final = re.compile(r" (?:the|an?|der|die|das)(?= )")
 _OWNED: Final = re.compile(
     r" (?:(?:his|her|its|their|ihre?|seine?)|(?:\w+ ){1,4}?s) (?P<owned>\w+)(?= )"
 )
+# "Ann's father …", "Ann and Bob's father …", after "Ann"
+_OWNER: Final = re.compile(r" (?:(?:and|und) (?:\w+ ){1,3}?)?s (?P<owned>\w+)(?= )")
 _COPULA: Final = re.compile(r" (?:is|are|was|were) (?:an? |the )?")
 
 _UNSTATED: Final = "whose passage has no sentence that states them"
@@ -236,8 +238,8 @@ class _Claim(NamedTuple):
     def _is_owner(self, before: str, between: str) -> bool:
         """Returns whether something of the subject is spoken of: "Ann's son was born in Rome"."""
         owned = ""
-        if between.startswith(" s "):
-            owned = "".join(between.split()[1:2])
+        if owner := _OWNER.match(between):
+            owned = owner["owned"]
         elif before.endswith((" of ", " of the ")):
             owned = before
         # Not if the relation says what: "Ann's son is Bo", "The capital of Peru is Lima"
@@ -275,7 +277,9 @@ class _Claim(NamedTuple):
         early = " _ ".join(parts[:2]) if before else parts[1]
         said = f"{early} _ {parts[2]}"
         is_complete = bool(self.stems) and self.stems <= list_stems(early)
-        if between.endswith((" or ", " oder ", " non ")) or after.startswith((" or ", " oder ")):
+        if between.endswith((" or ", " oder ", " non ")) or after.startswith(
+            (" or ", " oder ", " s ")
+        ):
             return False
         markers = list_markers(said, self.language, early if is_complete else None)
         if markers != self.markers or asks(said, self.language):

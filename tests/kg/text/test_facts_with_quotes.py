@@ -444,7 +444,22 @@ def test_the_most_frequent_kind_counts() -> None:
         # A clause ends before the verb.
         ("Berlin, where Ann lives, lies on the Spree.", ["Ann | lies on | Spree"], []),
         ("The firm for which Ann works, Acme, lies in Bath.", ["Ann | lies in | Bath"], []),
+        ("Ann won gold in 1950, silver in 1952.", ["Ann | won gold in | 1952"], []),
+        # Another subject, or another object
+        (
+            "Version 1 supports Linux and version 2 supports Windows.",
+            ["Version 1 | supports | Windows"],
+            ["Version 1 | supports | Linux", "version 2 | supports | Windows"],
+        ),
+        ("Ann played a woman born in Rome.", ["Ann | was born in | Rome"], []),
+        ("Ann and Bob's son was born in Rome.", ["Ann | was born in | Rome"], []),
+        ("Ann was born before Bob was born in Rome.", ["Ann | was born in | Rome"], []),
+        ("Ann was born outside Rome.", ["Ann | was born in | Rome"], []),
+        ("Acme was sold to Bo's rival Cy.", ["Acme | was sold to | Bo"], []),
         # What only looks alike
+        ("Ann is a singer born in Rome.", [], ["Ann | was born in | Rome"]),
+        ("Ann made her debut in Rome.", [], ["Ann | made debut in | Rome"]),
+        ("It is bordered on the east and south by Ulm.", [], ["It | is bordered by | Ulm"]),
         ("Ann was born in Rome, Italy in 1950.", [], ["Ann | was born in | 1950"]),
         ("Borg runs on Linux, and with FUSE on Solaris.", [], ["Borg | runs on | Solaris"]),
         ("Borg runs on Linux, FreeBSD and Solaris.", [], ["Borg | runs on | Solaris"]),
