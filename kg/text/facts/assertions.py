@@ -52,7 +52,10 @@ _HEDGES: Final = {
     r"argued|suggest|suggests|suggested|insist|insists|insisted|predict|predicts|predicted) that|"
     r"doubt(?:s|ed|ful)?|disput(?:e|es|ed)|debat(?:e|es|ed)|speculat\w+|uncertain|unclear|"
     r"unconfirmed|disprove[dn]?|myths?|misconceptions?|hoax|wrong(?:ly)?|incorrect(?:ly)?|"
-    r"mistak(?:en|enly|e)|erroneous(?:ly)?|falsely|unlike|"
+    r"mistak(?:en|enly|e)|erroneous(?:ly)?|falsely|unlike (?!(?:its?|his|her|their|most|other) )|"
+    r"(?:some|many|several|most|writers|authors|scholars|historians|critics|experts|sources) "
+    r"(?:\w+ ){0,2}(?:argued?|claim(?:ed)?|sa(?:y|id)|suggest(?:ed)?|believed?|think|thought|"
+    r"maintain(?:ed)?|contend(?:ed)?)|"
     r"in theory|theoretically|on paper|(?:as|so) long as(?= \D)|in case(?! of)",
     "de": r"wenn|falls|sofern|ob|angeblich\w*|vermeintlich\w*|vermutlich\w*|mutmasslich\w*|"
     r"wahrscheinlich\w*|moglicherweise|womoglich|vielleicht|anscheinend|scheinbar|"

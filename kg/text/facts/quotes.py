@@ -45,6 +45,10 @@ _OWNED: Final = re.compile(
 )
 # "Ann's father …", "Ann and Bob's father …", after "Ann"
 _OWNER: Final = re.compile(r" (?:(?:and|und) (?:\w+ ){1,3}?)?s (?P<owned>\w+)(?= )")
+# "was owned by Bo until 1990" does not state "is owned by Bo".
+_IS_NOW: Final = re.compile(r" (?:is|are|ist|sind) ")
+_WAS_ONCE: Final = re.compile(r" (?:was|were|wurde|wurden|war|waren) ")
+_ENDED: Final = re.compile(r" (?:until|now|bis|jetzt|(?:from|between|von) \d+ (?:to|and|bis) \d+) ")
 _COPULA: Final = re.compile(r" (?:is|are|was|were) (?:an? |the )?")
 
 _UNSTATED: Final = "whose passage has no sentence that states them"
@@ -280,6 +284,8 @@ class _Claim(NamedTuple):
         if between.endswith((" or ", " oder ", " non ")) or after.startswith(
             (" or ", " oder ", " s ")
         ):
+            return False
+        if _IS_NOW.match(self.relation) and _WAS_ONCE.search(between) and _ENDED.search(words):
             return False
         markers = list_markers(said, self.language, early if is_complete else None)
         if markers != self.markers or asks(said, self.language):
