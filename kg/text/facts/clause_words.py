@@ -17,6 +17,8 @@ CONTRASTING: Final = _make_word_set(
     "while whereas when where because although though so if wahrend wohingegen weil obwohl"
 )
 """What begins a clause that has a subject of its own."""
+COMPARING: Final = _make_word_set("while whereas wohingegen")
+"""What begins a clause about something else, to the end of the sentence."""
 RELATIVES: Final = _make_word_set("who whom whose which that what")
 AUXILIARIES: Final = _make_word_set(
     "is are was were be been being has have had do does did can could ist sind war waren "
@@ -54,7 +56,10 @@ POSSESSIVES: Final = _make_word_set("his her its their ihr ihre sein seine")
 UNSAID: Final = JOINING | ADVERBS | ARTICLES
 PRONOUNS: Final = _make_word_set("it he she they er sie es")
 OTHER_VERB: Final = re.compile(
-    r"\w{2,}ed|sold|met|left|lost|won|led|became|wrote|made|built|bought|gave|took|grew|died"
+    r"\w{2,}ed|sold|met|left|lost|won|led|became|wrote|made|built|bought|gave|took|grew|died|"
+    r"chose|sang|rose|fell|held|kept|began|brought|taught|caught|drove|flew|spoke|told|found|paid|"
+    r"said|went|came|saw|drew|threw|wore|broke|bore|beat|fought|sought|stood|spent|sent|lent|felt|"
+    r"struck|shot|hid|fed|fled|laid"
 )
 FINITE_VERB: Final = re.compile(
     rf"\w{{2,}}(?:s|iest|auft|elt|iert|igt|agt|utzt|etzt|ommt)|ran|{OTHER_VERB.pattern}"

@@ -17,6 +17,7 @@ from kg.text.facts.clause_words import (
     ADVERBS,
     ARTICLES,
     AUXILIARIES,
+    COMPARING,
     CONSIDER,
     CONTRASTING,
     COPULAS,
@@ -170,6 +171,11 @@ def _has_own_subject(
     between: Sequence[_Word], verb: int, stems: Collection[str], subject: Collection[str]
 ) -> bool:
     """Returns whether the verb between subject and object has another subject."""
+    if any(
+        word.text in COMPARING and not (after.text in PRONOUNS or after.text.endswith("ing"))
+        for word, after in pairwise(between[:verb])
+    ):
+        return True
     border = max(_find_borders(between, 0, verb + 1), default=None)
     if border is None:
         if _begins_clause_of_time(between[:verb]):

@@ -461,6 +461,9 @@ def test_the_most_frequent_kind_counts() -> None:
         ("Acme resembles Globex, which runs on Solaris.", ["Acme | runs on | Solaris"], []),
         ("Acme closely resembles Globex, which owns Bo.", ["Acme | owns | Bo"], []),
         ("Version 1 supports Linux, version 2 Windows.", ["Version 1 | supports | Windows"], []),
+        ("Ann wrote the plan, but the jury chose Bo.", ["Ann | chose | Bo"], []),
+        ("Ann met Bo, while her rival Cy sang in Rome.", ["Ann | sang in | Rome"], []),
+        ("Ann ran, whereas Cy fell and met Bo.", ["Ann | met | Bo"], ["Cy | met | Bo"]),
         # Planned, reported, over
         ("The ship was designed to carry Bo.", ["ship | carried | Bo"], []),
         ("Acme considered acquiring Globex.", ["Acme | acquired | Globex"], []),
