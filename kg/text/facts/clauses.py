@@ -86,8 +86,8 @@ def belongs_together(
     verb = verbs[-1]
     return not (
         _ends_aside(before, between[: verb + 1])
-        or _is_embedded(before, between)
-        or _is_planned(between[: verb + 1])
+        or _is_part_of_longer_noun(before, between)
+        or _is_only_planned(between[: verb + 1])
         or _has_own_subject(between, verb, stems, subject.split())
         or _leaves_relation(between, verb, _find_preposition(relation), named, after)
     )
@@ -142,7 +142,7 @@ def _ends_aside(before: Sequence[_Word], until_verb: Sequence[_Word]) -> bool:
     return is_relative and len(until_verb) > 1 and "," in until_verb[-1].marks
 
 
-def _is_embedded(before: Sequence[_Word], between: Sequence[_Word]) -> bool:
+def _is_part_of_longer_noun(before: Sequence[_Word], between: Sequence[_Word]) -> bool:
     """Returns whether the subject is a part of what the verb is about.
 
     "The area around Lyon has …", but "In Lyon …", "by Ann, who was …", "by Ann and was …".
@@ -155,7 +155,7 @@ def _is_embedded(before: Sequence[_Word], between: Sequence[_Word]) -> bool:
     return follows_noun and not _is_border(between[0])
 
 
-def _is_planned(until_verb: Sequence[_Word]) -> bool:
+def _is_only_planned(until_verb: Sequence[_Word]) -> bool:
     """Returns whether a verb is only planned: "was designed to carry", "considered acquiring"."""
     said = ["", "", *(word.text for word in until_verb)]
     if said[-2] == "to":
@@ -357,7 +357,7 @@ def _has_other_owner(
     # "her brother in Paris"; "won gold in 1950, silver in 1952", but "mainly in 1952"
     is_owned = bool(owner) and (
         owner[0].text in POSSESSIVES
-        or (len(owner) == 1 and bool(piece[0].marks) and not owner[0].text.endswith("ly"))
+        or (len(owner) == 1 and bool(piece[0].marks) and not _is_manner(owner[0]))
     )
     if (
         preposition == "of"  # which many names have
