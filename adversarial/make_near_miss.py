@@ -61,6 +61,7 @@ def main(
     import msgspec
 
     from adversarial.near_miss import NearMisses, NearMissPlan, make_near_misses
+    from cards.card import iter_cards
     from cards.card_integrity import accept_changed_cards, lacks_card_hashes
     from cards.card_manifest import build_card_manifest, describe_source_files, write_card_set
     from cards.card_origin import (
@@ -109,6 +110,7 @@ def main(
         return make_near_misses(
             kb,
             msgspec.structs.replace(plan, seed=seed + number),
+            existing=iter_cards(cards) if cards else (),
             progress=lambda steps: track_progress(steps, what="near-misses"),
         )
 

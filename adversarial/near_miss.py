@@ -60,6 +60,7 @@ def make_near_misses(
     kb: KnowledgeBase,
     plan: NearMissPlan,
     *,
+    existing: Iterable[Card] = (),
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> NearMisses:
     """Makes near-misses.
@@ -70,6 +71,7 @@ def make_near_misses(
     Args:
         kb: graph, shapes, oracle and verbaliser.
         plan: the settings of the near-miss set.
+        existing: cards that none may repeat.
         progress: wraps the range of pairs to show progress.
 
     Raises:
@@ -94,7 +96,7 @@ def make_near_misses(
         )
         for pred in plan.predicates or choose_default_predicates(kb)
     ]
-    collector = _Collector(plan)
+    collector = _Collector(plan, existing)
     steps = range((plan.num + 1) // 2)
     collector.collect(
         lambda maker, strategy: maker.iter_pairs(strategy),
@@ -135,8 +137,9 @@ def make_near_misses(
 class _Collector:
     """Collects near-misses until there are enough of each label."""
 
-    def __init__(self, plan: NearMissPlan) -> None:
+    def __init__(self, plan: NearMissPlan, existing: Iterable[Card]) -> None:
         self.plan = plan
+        self._existing = {key for card in existing for key in _list_content_keys(card)}
         strategies = plan.strategies or tuple(STRATEGIES)
         self.cards: list[Card] = []
         self.counts: dict[str, Counter[str]] = {strategy: Counter() for strategy in strategies}
@@ -174,11 +177,19 @@ class _Collector:
                 break  # All strategies are exhausted, or no label is wanted any more.
 
     def _add_batch(self, strategy: str, batch: list[Card]) -> bool:
-        """Adds cards of which none asks again about a claim; returns whether it did."""
+        """Adds cards of which none asks again about a claim or repeats an existing card.
+
+        Returns:
+            Whether it added them.
+        """
         near_misses = [card for card in batch if card.label != "E"]
         true_cards = [card for card in batch if card.label == "E"]
         asked = [*near_misses, *(true_cards if self.plan.with_entailed else [])]
-        if any(card.claim in self._used_claims for card in asked):
+        if any(
+            card.claim in self._used_claims
+            or not self._existing.isdisjoint(_list_content_keys(card))
+            for card in asked
+        ):
             return False
         # Of the last pair of an odd number, only the card that is still wanted is kept.
         kept = [card for card in near_misses if card.label in self.wanted]
@@ -196,6 +207,12 @@ class _Collector:
     def _drop_enough(self) -> None:
         for label in [label for label, n in self.wanted.items() if n <= 0]:
             del self.wanted[label]
+
+
+def _list_content_keys(card: Card) -> tuple[tuple[object, frozenset[str]], ...]:
+    """Returns what no other card may have in common with a card: its facts and what it asks."""
+    facts = frozenset(card.facts)
+    return (card.question, facts), (card.claim, facts)
 
 
 def _take_turns(sources: list[Iterator[list[Card]]]) -> Iterator[list[Card]]:

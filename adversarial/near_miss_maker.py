@@ -307,7 +307,7 @@ class NearMissMaker:
                 about = [
                     fact
                     for fact in self.lookup.list_facts_about(s)
-                    if is_spare_fact(self.lookup, partners.pool, roles[0], fact)
+                    if is_spare_fact(self.lookup, partners.pool, wrong_object, roles[0], fact)
                 ]
                 facts = drop_homonyms(self.lookup, list(dict.fromkeys([*core, *about[:3]])), core)
             if not facts:

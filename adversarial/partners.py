@@ -173,6 +173,6 @@ class Partners:
         if degrees is None:
             counter, is_subject = self.counter, self.pool.varying == "subj"
             degrees = self._degrees_cache[x] = (
-                counter.count_of_subject(x, self.pool.p) if is_subject else counter.count_links(x)
-            )
+                counter.count_of_subject if is_subject else counter.count_of_object
+            )(x, self.pool.p)
         return degrees

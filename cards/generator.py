@@ -19,19 +19,23 @@ from operator import itemgetter
 import msgspec
 
 from cards.card import Card
-from cards.generation.card_maker import FACTORS, PredicateCardMaker, Side, find_sides
+from cards.generation.card_maker import (
+    FACTORS,
+    PredicateCardMaker,
+    Side,
+    choose_shares,
+    estimate_derived_share,
+    find_sides,
+    list_needs,
+    make_makers,
+)
 from cards.generation.card_plan import CardPlan, Phase
+from cards.generation.card_writer import Triplet
 from cards.generation.faithfulness import FaithfulnessCards
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
-from cards.generation.set_aside import (
-    PoolNeed,
-    SetAside,
-    set_aside_facts,
-    share_equally,
-)
+from cards.generation.set_aside import PoolNeed, SetAside
 from cards.generation.text_evidence import TextEvidence
-from cards.generation.triplets import DerivedQuota, Triplet
 from cards.knowledge_base import choose_default_predicates
 from kg.base.plain_text import format_count
 from kg.claims import LABELS, Claim, Label
@@ -45,8 +49,9 @@ MAX_ATTEMPTS = 6
 """Maximum number of times that facts are set aside anew because predicates gave too few cards."""
 MIN_TRUE_SHARE = 0.25
 """Minimum share of U cards whose claim is true in G; with fewer, names need not match."""
-DERIVED_TURNS = 2
-"""Number of turns of a predicate with derived facts for each turn of another one."""
+MAX_DERIVED_MISSING = 0.05
+"""If more of the cards that should need a derived fact are missing, predicates that have such facts
+give more."""
 N_PROBE_TERMS = 24
 """Number of terms of each predicate that are set aside to find out whether it gives any card."""
 
@@ -149,8 +154,10 @@ def _try_shares(
 ) -> CardSet:
     """Draws cards, several times if predicates give less than their share; returns the best."""
     max_shares = [sum(side.max_triplets for side in group) for group in sides]
-    weights = [_weigh_predicate(group, plan) for group in sides]
-    shares = share_equally(plan.per_label, max_shares, weights)
+    derived_shares = [estimate_derived_share(group, plan) for group in sides]
+    shares = choose_shares(plan, max_shares, derived_shares)
+    # Others give no more derived ones than they do, whatever their share.
+    can_give_derived = max(derived_shares, default=0.0) >= plan.derived_share > 0
     phases = _list_phases(plan)
     # The largest number of triplets of each predicate, and the factor that gave it.
     best = [(0, FACTORS[0])] * len(predicates)
@@ -159,8 +166,8 @@ def _try_shares(
     if len(predicates) > 1 and max(shares) > N_PROBE_TERMS:
         # Finds the predicates that give no card before as much is set aside as the others need.
         probe = [min(n, N_PROBE_TERMS) for n in shares]
-        needs = _list_needs(plan, sides, probe, factors)
-        makers, _ = _make_makers(lookup, plan, predicates, sides, needs)
+        needs = list_needs(plan, sides, probe, factors)
+        makers, _ = make_makers(lookup, plan, predicates, sides, probe, needs)
         useful = [
             next((t for phase in phases for t in maker.iter_triplets(phase)), None) is not None
             for maker in makers
@@ -169,22 +176,23 @@ def _try_shares(
             max_shares = [
                 n if is_useful else 0 for n, is_useful in zip(max_shares, useful, strict=True)
             ]
-            shares = share_equally(plan.per_label, max_shares, weights)
+            shares = choose_shares(plan, max_shares, derived_shares)
     card_sets: list[CardSet] = []
     tried: list[list[PoolNeed]] = []
     while factors and len(card_sets) < MAX_ATTEMPTS:
-        needs = _list_needs(plan, sides, shares, factors)
+        needs = list_needs(plan, sides, shares, factors)
         if needs in tried:
             factors = next(turns, [])
             continue
         tried.append(needs)
-        makers, aside = _make_makers(lookup, plan, predicates, sides, needs)
+        makers, aside = make_makers(lookup, plan, predicates, sides, shares, needs)
         evidence = None
         if lookup.kb.evidence is not None:
             claims = (makers[0].lookup.make_claim(*fact) for fact in sorted(aside.triples))
             evidence = TextEvidence(lookup.kb, lookup.kb.evidence, claims)
         card_sets.append(_draw_cards(makers, plan, aside, evidence, progress))
-        if not card_sets[-1].missing:
+        lacks_derived = can_give_derived and _lacks_derived(card_sets[-1], plan)
+        if not card_sets[-1].missing and not lacks_derived:
             break
         best[:] = [
             max(old, (maker.n_triplets, factor), key=itemgetter(0))
@@ -196,12 +204,14 @@ def _try_shares(
             maker.n_triplets if maker.n_triplets < share else most
             for maker, share, most in zip(makers, shares, max_shares, strict=True)
         ]
-        new_shares = share_equally(plan.per_label, given, weights)
+        new_shares = choose_shares(plan, given, derived_shares)
         if any(n > old for n, old in zip(new_shares, shares, strict=True)):
             max_shares, shares = given, new_shares
+        elif not card_sets[-1].missing:
+            break
         else:
             factors = next(turns, [])
-    return max(card_sets, key=_count_triplets)
+    return max(card_sets, key=lambda cards: (_count_triplets(cards), _count_derived(cards)))
 
 
 def _iter_factors(best: Sequence[tuple[int, float]]) -> Iterator[list[float]]:
@@ -215,10 +225,16 @@ def _iter_factors(best: Sequence[tuple[int, float]]) -> Iterator[list[float]]:
     yield [factor for _, factor in best]
 
 
-def _weigh_predicate(group: Sequence[Side], plan: CardPlan) -> int:
-    """Returns how many turns a predicate gets: more if it has facts that are only derived."""
-    has_derived = any("inferred" in side.pool.e_kinds for side in group)
-    return DERIVED_TURNS if has_derived and plan.derived_share else 1
+def _lacks_derived(card_set: CardSet, plan: CardPlan) -> bool:
+    """Returns whether fewer E or C cards need a derived fact than should."""
+    min_derived = (1 - MAX_DERIVED_MISSING) * plan.derived_share * plan.per_label
+    return _count_derived(card_set) < int(min_derived)
+
+
+def _count_derived(card_set: CardSet) -> int:
+    """Counts the cards that need a derived fact, of E or C cards, whichever are fewer."""
+    counts = Counter(card.label for card in card_set.cards if card.meta.get("derived"))
+    return min(counts["E"], counts["C"])
 
 
 def _count_triplets(card_set: CardSet) -> int:
@@ -234,58 +250,6 @@ def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
         for is_last, any_anchor in steps
         for strict in degrees
     )
-
-
-def _list_needs(
-    plan: CardPlan,
-    sides: Sequence[Sequence[Side]],
-    shares: Sequence[int],
-    factors: Sequence[float],
-) -> list[PoolNeed]:
-    """Lists how many terms of each pool the shares of the predicates need.
-
-    Each factor draws other terms: those that are set aside may be the ones that cards lack.
-    """
-    seed = plan.drawing_seed
-    return [
-        PoolNeed(
-            side.pool,
-            side.is_single,
-            side.count_terms(share, factor),
-            seed if factor == FACTORS[0] else f"{seed}, factor {factor:g}",
-        )
-        for group, group_share, factor in zip(sides, shares, factors, strict=True)
-        for side, share in zip(
-            group, share_equally(group_share, [s.max_triplets for s in group]), strict=True
-        )
-    ]
-
-
-def _make_makers(
-    lookup: GraphLookup,
-    plan: CardPlan,
-    predicates: Sequence[str],
-    sides: Sequence[Sequence[Side]],
-    needs: Sequence[PoolNeed],
-) -> tuple[list[PredicateCardMaker], SetAside]:
-    """Sets aside what is needed; returns makers for the rest."""
-    aside = set_aside_facts(lookup, needs)
-    reduced, unknowns = aside.lookup, iter(aside.unknowns)
-    oracle = lookup.kb.oracle
-    quota = DerivedQuota(round(plan.derived_share * plan.per_label))
-    makers = [
-        PredicateCardMaker(
-            reduced,
-            p,
-            plan,
-            [(side, next(unknowns)) for side in group],
-            oracle,
-            quota,
-            n_turns=_weigh_predicate(group, plan),
-        )
-        for p, group in zip(predicates, sides, strict=True)
-    ]
-    return makers, aside
 
 
 def _draw_cards(
@@ -307,7 +271,8 @@ def _draw_cards(
     phases = iter(_list_phases(plan))
     active_makers: list[tuple[PredicateCardMaker, Iterator[Triplet]]] = []
     steps = range(plan.per_label)
-    turn = n_unquoted = 0
+    turns: Counter[str] = Counter()
+    n_unquoted = 0
     for _ in progress(steps) if progress else steps:
         new_cards: list[Card] = []
         while not new_cards:
@@ -315,21 +280,22 @@ def _draw_cards(
                 phase = next(phases, None)
                 if phase is None:
                     break
-                active_makers = [
-                    entry for m in makers for entry in [(m, m.iter_triplets(phase))] * m.n_turns
-                ]
-            maker, triplets = active_makers[turn % len(active_makers)]
+                active_makers = [(maker, maker.iter_triplets(phase)) for maker in makers]
+                turns.clear()
+            # Those that should give more have more turns, spread evenly.
+            entry = min(active_makers, key=lambda m: (turns[m[0].pred] + 1) / max(1, m[0].share))
+            maker, triplets = entry
             try:
                 triplet = next(triplets)
             except StopIteration:
-                active_makers = [entry for entry in active_makers if entry[1] is not triplets]
+                active_makers.remove(entry)
                 if maker.n_triplets < min_triplets and maker.pred not in filled:
                     filled.add(maker.pred)
                     more = maker.iter_triplets(Phase(strict=False))
                     n_more = min_triplets - maker.n_triplets
                     active_makers.append((maker, itertools.islice(more, n_more)))
                 continue
-            turn += 1
+            turns[maker.pred] += 1
             new_cards = maker.write_triplet(triplet)
             if any(_collect_unique_keys(card) & used_keys for card in new_cards):
                 new_cards = []

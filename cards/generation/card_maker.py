@@ -9,7 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from cards.card import Card
-from cards.generation.card_plan import CardPlan, Phase
+from cards.generation.card_plan import CardPlan, DerivedQuota, Phase
+from cards.generation.card_writer import Triplet, write_triplet_cards
 from cards.generation.context import Proposal, Role
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import FUNCTIONAL
@@ -18,9 +19,17 @@ from cards.generation.prover import Prover
 from cards.generation.recipes import Recipes
 from cards.generation.restated_values import find_telling_predicates
 from cards.generation.rng import rng_for
-from cards.generation.set_aside import Unknowns, count_candidates, count_obstacles
+from cards.generation.set_aside import (
+    PoolNeed,
+    SetAside,
+    Unknowns,
+    count_candidates,
+    count_obstacles,
+    set_aside_facts,
+    share_equally,
+)
 from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
-from cards.generation.triplets import DerivedQuota, Triplet, TripletSource, write_triplet_cards
+from cards.generation.triplets import TripletSource
 from kg.claims import Label
 from kg.oracle import Oracle
 
@@ -30,6 +39,11 @@ MAX_SPARE = 8
 FACTORS = (1.0, 2.0, 0.5, 0.25)
 """How many terms are set aside for each triplet, one after the other until all cards are made: more
 where names find no partners, fewer where what is left proves too little."""
+N_SAMPLED_PAIRS = 200
+"""Number of true pairs by which the share of derived ones is estimated."""
+MAX_DERIVED_PART = 2 / 3
+"""Largest part of a set that predicates get more than an equal share of, so that enough cards need
+a derived fact."""
 
 
 class Side(NamedTuple):
@@ -40,6 +54,8 @@ class Side(NamedTuple):
     is_single: bool
     max_triplets: int
     """At most this many, because each needs a term whose anchor is set aside and two others."""
+    may_have_others: bool
+    """Whether the subject of a claim may have several values."""
 
     def count_terms(self, n_triplets: int, factor: float) -> int:
         """Returns how many terms to set aside; more than triplets, because some find no partners.
@@ -65,13 +81,124 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     ]
     limit = MIN_TERMS * (int(max(FACTORS)) * plan.per_label + MAX_SPARE)
     return [
-        Side(pool, is_single, count_candidates(pool, limit) // MIN_TERMS)
+        Side(
+            pool,
+            is_single,
+            count_candidates(pool, limit) // MIN_TERMS,
+            may_have_others=not single_valued[0],
+        )
         for pool, is_single in zip(pools, single_valued, strict=True)
         # If a subject can have only one value, varying the object gives no UNKNOWN card, because
         # every other object is contradicted; likewise with the sides exchanged.
         if (is_single or not any(single_valued))
         and not (pool.varying == "obj" and (pool.has_literal_values or pool.is_settled_by_proofs))
     ]
+
+
+def estimate_derived_share(group: Sequence[Side], plan: CardPlan) -> float:
+    """Estimates which share of the triplets of a predicate has true claims that are only derived.
+
+    Args:
+        group: the sides of the predicate's claims.
+        plan: the settings of the card set.
+    """
+    if plan.kinds and "inferred" not in plan.kinds:
+        return 0.0
+    shares = []
+    for side in group:
+        pool = side.pool
+        if "inferred" not in pool.e_kinds:
+            return 0.0
+        rng = rng_for(plan.seed, "derived", pool.lookup.terms.get_text(pool.p), pool.varying)
+        pairs = list(pool.sample_pairs(rng, "", N_SAMPLED_PAIRS))
+        shares.append(sum(not pool.is_asserted(*pair) for pair in pairs) / max(1, len(pairs)))
+    return min(shares, default=0.0)
+
+
+def choose_shares(
+    plan: CardPlan, limits: Sequence[int], derived_shares: Sequence[float]
+) -> list[int]:
+    """Chooses how many triplets each predicate should give.
+
+    As many as the others, unless too few cards would then need a derived fact: in that case
+    predicates most of whose true claims are derived give more.
+
+    Args:
+        plan: the settings of the card set.
+        limits: the largest number of triplets of each predicate.
+        derived_shares: for each predicate, see ``estimate_derived_share``.
+    """
+    total, target = plan.per_label, plan.derived_share
+    shares = share_equally(total, limits)
+    is_mostly_derived = [share >= target for share in derived_shares]
+    # Of those, more are made than would be by chance, while too few cards need a derived fact.
+    rates = [
+        (1 + share) / 2 if mostly else share
+        for share, mostly in zip(derived_shares, is_mostly_derived, strict=True)
+    ]
+    for weight in range(2, total + 1):
+        if sum(n * rate for n, rate in zip(shares, rates, strict=True)) >= target * sum(shares):
+            break
+        weights = [weight if mostly else 1 for mostly in is_mostly_derived]
+        heavier = share_equally(total, limits, weights)
+        n_mostly = sum(n for n, mostly in zip(heavier, is_mostly_derived, strict=True) if mostly)
+        if n_mostly > MAX_DERIVED_PART * sum(heavier):
+            break
+        shares = heavier
+    return shares
+
+
+def list_needs(
+    plan: CardPlan,
+    sides: Sequence[Sequence[Side]],
+    shares: Sequence[int],
+    factors: Sequence[float],
+) -> list[PoolNeed]:
+    """Lists how many terms of each pool the shares of the predicates need.
+
+    Each factor draws other terms: those that are set aside may be the ones that cards lack.
+    """
+    seed = plan.drawing_seed
+    return [
+        PoolNeed(
+            side.pool,
+            side.is_single,
+            side.count_terms(share, factor),
+            seed if factor == FACTORS[0] else f"{seed}, factor {factor:g}",
+        )
+        for group, group_share, factor in zip(sides, shares, factors, strict=True)
+        for side, share in zip(
+            group, share_equally(group_share, [s.max_triplets for s in group]), strict=True
+        )
+    ]
+
+
+def make_makers(
+    lookup: GraphLookup,
+    plan: CardPlan,
+    predicates: Sequence[str],
+    sides: Sequence[Sequence[Side]],
+    shares: Sequence[int],
+    needs: Sequence[PoolNeed],
+) -> tuple[list[PredicateCardMaker], SetAside]:
+    """Sets aside what is needed; returns makers of cards from the rest."""
+    aside = set_aside_facts(lookup, needs)
+    reduced, unknowns = aside.lookup, iter(aside.unknowns)
+    oracle = lookup.kb.oracle
+    quota = DerivedQuota(round(plan.derived_share * plan.per_label))
+    makers = [
+        PredicateCardMaker(
+            reduced,
+            p,
+            plan,
+            [(side, next(unknowns)) for side in group],
+            oracle,
+            quota,
+            share=share,
+        )
+        for p, group, share in zip(predicates, sides, shares, strict=True)
+    ]
+    return makers, aside
 
 
 class PredicateCardMaker:
@@ -86,9 +213,10 @@ class PredicateCardMaker:
         full_oracle: Oracle,
         quota: DerivedQuota,
         *,
-        n_turns: int,
+        share: int,
     ) -> None:
-        self.n_turns = n_turns
+        self.share = share
+        """How many triplets the predicate should give."""
         self.lookup = lookup
         self.pred = pred
         self.plan = plan
@@ -102,7 +230,14 @@ class PredicateCardMaker:
         self._allowed_c_kinds = frozenset(plan.kinds) - {"asserted", "inferred", "absent"}
         self.sources: list[TripletSource] = []
         for side, unknowns in sides:
-            pool = Pool(lookup, self.p, side.pool.varying, plan.subj_hint, side.pool.telling)
+            pool = Pool(
+                lookup,
+                self.p,
+                side.pool.varying,
+                plan.subj_hint,
+                side.pool.telling,
+                may_have_others=side.may_have_others,
+            )
             recipes = Recipes(
                 pool,
                 unknowns,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
+
+from kg.claims import Label
 
 DEFAULT_PER_LABEL = 200
 DEFAULT_SEED = 12345
@@ -67,3 +71,25 @@ class Phase(NamedTuple):
     """Whether false claims of U cards may be about any value, also one that no true one can be
     about, and cards may state facts of any predicate whose object is a thing that they ask about.
     """
+
+
+class DerivedQuota:
+    """Counts the E and C cards of a set whose labels need a derived fact.
+
+    Args:
+        limit: number of cards of each label that should need one.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._counts: Counter[Label] = Counter()
+
+    def count_cards(self, derived: Iterable[Label]) -> None:
+        """Counts the cards of a triplet that need a derived fact, by their labels."""
+        self._counts.update(derived)
+
+    @property
+    def wanted(self) -> frozenset[Label]:
+        """The labels of which too few cards need one yet."""
+        labels: tuple[Label, Label] = ("E", "C")
+        return frozenset(label for label in labels if self._counts[label] < self._limit)

@@ -4,15 +4,76 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 
 import msgspec
 
 from cards.card import Card, Difficulty
 from cards.facts import Fact, facts_to_json
+from cards.generation.context import Role
+from cards.generation.difficulty import compute_shared_difficulty
 from cards.generation.graph_lookup import GraphLookup
+from cards.generation.pools import Pool
 from cards.generation.prover import Prover
-from kg.claims import GOLD_OF_LABEL, Proof, Verdict
+from kg.claims import GOLD_OF_LABEL, Label, Proof, Verdict
+
+
+class Triplet(NamedTuple):
+    """Proved roles that share one anchor and one set of facts."""
+
+    pool: Pool
+    anchor: int
+    """The term that all three cards ask about."""
+    roles: list[Role]
+    facts: list[Fact]
+    graph_verdicts: dict[str, Verdict]
+    """Label → verdict over the graph."""
+    card_verdicts: dict[str, Verdict]
+    """Label → verdict over the card's facts and rules."""
+    kinds: dict[str, str]
+    """Label → kind."""
+    derived: frozenset[Label]
+    """The labels, E or C, that do not follow from the card's facts without a derived one."""
+
+
+def write_triplet_cards(
+    lookup: GraphLookup, prover: Prover, triplet: Triplet, seed: int, rng: Random
+) -> list[Card]:
+    """Writes the cards of a triplet, with the same facts (shuffled), rules and question wording."""
+    sentences = {fact: write_sentence(lookup, fact) for fact in triplet.facts}
+    wording_choice = rng.random()
+    claims = [str(triplet.card_verdicts[role.label].claim) for role in triplet.roles]
+    context_id = make_opaque_id(seed, *sorted(sentences.values()), *sorted(claims))
+    difficulty = compute_shared_difficulty(
+        lookup.fact_graph,
+        lookup.terms,
+        (triplet.card_verdicts[role.label].claim for role in triplet.roles),
+    )
+    cards: list[Card] = []
+    for role in triplet.roles:
+        facts = list(triplet.facts)
+        rng.shuffle(facts)
+        verdict = triplet.card_verdicts[role.label]
+        cards.append(
+            write_card(
+                lookup,
+                prover,
+                facts,
+                sentences,
+                verdict,
+                kind=triplet.kinds[role.label],
+                question=lookup.kb.verbaliser.render_question(verdict.claim, wording_choice),
+                proof=triplet.graph_verdicts[role.label].proof,
+                salt=[seed],
+                difficulty=difficulty,
+                meta={
+                    "context": context_id,
+                    **({"derived": True} if role.label in triplet.derived else {}),
+                },
+            )
+        )
+    return cards
 
 
 def write_card(

@@ -55,29 +55,33 @@ def build_context(
     size: int,
     rng: Random,
     allows_incoming: bool = False,
+    *,
+    other_values: Sequence[Fact] = (),
 ) -> list[Fact] | None:
     """Chooses the facts of a triplet, in no particular order.
 
     Args:
         lookup: the knowledge base.
         pool: the predicate and the varying side.
-        anchor: the term that all three cards ask about; no added fact mentions it.
+        anchor: the term that all three cards ask about; no other fact that is added mentions it.
         roles: the cards' terms and the facts that prove their labels.
         size: target number of facts; more are chosen if the balance needs them.
         rng: chooses among equally good facts.
         allows_incoming: whether facts of any predicate whose object is a role's term may be used
             if there are no others.
+        other_values: further facts to state, which mention no role's term: other values of the
+            subject that the cards ask about.
 
     Returns:
         The facts, or None if they cannot be balanced.
     """
     entities = {role.x for role in roles}
-    core_facts = list(dict.fromkeys(fact for role in roles for fact in role.core))
+    core_facts = list(dict.fromkeys([*(fact for r in roles for fact in r.core), *other_values]))
     excluded = entities | {anchor} | {t for fact in core_facts for t in (fact.s, fact.o)}
     chosen_facts = {role.x: [f for f in core_facts if f.mentions_term(role.x)] for role in roles}
     spare_facts = {
         role.x: _list_spare_facts(
-            lookup, pool, role, excluded, core_facts, rng, allows_incoming=allows_incoming
+            lookup, pool, role, anchor, excluded, core_facts, rng, allows_incoming=allows_incoming
         )
         for role in roles
     }
@@ -85,6 +89,11 @@ def build_context(
 
     # First give every role the kinds of facts that another role needs for its label.
     needed = list(dict.fromkeys(p for x in chosen_facts for p in positions[x]))
+    own_value = TermRole(pool.p, is_subject=True, is_denied=False)
+    if pool.may_have_others and all(own_value in dict(spare_facts[x]) for x in chosen_facts):
+        # Another value of the subject asked about, which decides nothing.
+        for x in chosen_facts:
+            _add_spare_fact(x, chosen_facts, spare_facts, positions, own_value)
     for x in chosen_facts:
         for position in needed:
             if position not in positions[x]:
@@ -155,17 +164,18 @@ def drop_homonyms(
     return [fact for fact in facts if kept[fact.s, groups.get(fact.p, fact.p)] == fact.p]
 
 
-def is_spare_fact(lookup: GraphLookup, pool: Pool, role: Role, fact: Fact) -> bool:
+def is_spare_fact(lookup: GraphLookup, pool: Pool, anchor: int, role: Role, fact: Fact) -> bool:
     """Returns whether a card can state a fact about a role's term that its label does not need.
 
-    Not if it restates what is asked, settles it on a U card, is another value although the role
-    forbids that, or links the term to one without a readable name.
+    Not if it restates what is asked, settles it on a U card, makes it implausible, is another value
+    although the role forbids that, or links the term to one without a readable name.
     """
     x = role.x
     return (
         fact.p not in pool.telling.restating
         and not (role.label == "U" and fact.s == x and fact.p in pool.telling.settling)
         and lookup.is_readable(fact.o if fact.s == x else fact.s)
+        and pool.is_plausible(x, anchor, fact)
         and not (
             role.forbids_other_value
             and fact.p == pool.p
@@ -265,6 +275,7 @@ def _list_spare_facts(
     lookup: GraphLookup,
     pool: Pool,
     role: Role,
+    anchor: int,
     excluded: set[int],
     stated: Sequence[Fact],
     rng: Random,
@@ -283,13 +294,14 @@ def _list_spare_facts(
         lookup,
         pool,
         role,
+        anchor,
         excluded,
         lookup.list_facts_about(x),
         lookup.list_incoming_facts(x, pool.p),
     )
     if allows_incoming and not suitable_facts:
         incoming = (lookup.list_incoming_facts(x, p) for p in lookup.fact_predicates)
-        suitable_facts = _filter_spare_facts(lookup, pool, role, excluded, *incoming)
+        suitable_facts = _filter_spare_facts(lookup, pool, role, anchor, excluded, *incoming)
     suitable_facts = drop_homonyms(lookup, suitable_facts, stated)
     rng.shuffle(suitable_facts)
     # The sort is stable: facts with x as subject precede the others, since they are about x.
@@ -298,13 +310,18 @@ def _list_spare_facts(
 
 
 def _filter_spare_facts(
-    lookup: GraphLookup, pool: Pool, role: Role, excluded: set[int], *facts: Iterable[Fact]
+    lookup: GraphLookup,
+    pool: Pool,
+    role: Role,
+    anchor: int,
+    excluded: set[int],
+    *facts: Iterable[Fact],
 ) -> list[Fact]:
     return [
         fact
         for fact in itertools.chain(*facts)
         if (fact.o if fact.s == role.x else fact.s) not in excluded
-        and is_spare_fact(lookup, pool, role, fact)
+        and is_spare_fact(lookup, pool, anchor, role, fact)
     ]
 
 

@@ -253,7 +253,7 @@ class EntitySampler:
         return words
 
     def _get_degree_levels(self, x: int) -> tuple[int, ...]:
-        """Returns the levels with all facts, and those without the facts of the predicate."""
+        """Returns the levels with all facts, and those without links between it and its anchors."""
         rest_levels = self._rest_level_cache.get(x)
         if rest_levels is None:
             rest_levels = self._rest_level_cache[x] = self._count_rest_levels(x)
@@ -263,14 +263,14 @@ class EntitySampler:
         n_incoming = self.lookup.count_incoming_facts(x)
         n_outgoing = self.lookup.count_outgoing_facts(x)
         anchors = self.pool.get_anchors(x)
-        n_anchors = sum(1 for a in anchors if self.pool.is_asserted(x, a))
+        has_fact = self.lookup.graph_index.has_triple
+        for a, q in itertools.product(anchors, self.lookup.fact_predicates):
+            n_outgoing -= has_fact(x, q, a)
+            n_incoming -= has_fact(a, q, x)
         if self.pool.varying == "subj":
             # Restated values are set aside together with those that they restate.
             restating = self.pool.telling.restating
             n_outgoing -= len(list_restating_facts(self.lookup, x, anchors, restating))
-            n_outgoing -= n_anchors
-        else:
-            n_incoming -= n_anchors
         return to_degree_levels(n_incoming, n_outgoing)
 
     def find_proof_facts(self, x: int, a: int) -> tuple[Fact, ...] | None:

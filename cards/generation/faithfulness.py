@@ -82,7 +82,7 @@ def make_withheld_card(
         fact
         for fact in triplet.facts
         if fact not in role.core
-        and (fact.s != role.x or is_spare_fact(lookup, triplet.pool, asked, fact))
+        and (fact.s != role.x or is_spare_fact(lookup, triplet.pool, triplet.anchor, asked, fact))
     ]
     # Replace the omitted facts by others about the subject, so that the number of facts does not
     # reveal the omission.
@@ -93,7 +93,7 @@ def make_withheld_card(
         if fact not in triplet.facts
         and not fact.denied
         and fact.o not in excluded
-        and is_spare_fact(lookup, triplet.pool, asked, fact)
+        and is_spare_fact(lookup, triplet.pool, triplet.anchor, asked, fact)
     ]
     replacements = drop_homonyms(lookup, replacements, facts)
     rng.shuffle(replacements)

@@ -16,6 +16,7 @@ from functools import cached_property
 from random import Random
 from typing import Literal
 
+from cards.facts import Fact
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.restated_values import TellingPredicates
 from cards.generation.rng import rng_for
@@ -26,6 +27,15 @@ N_SAMPLED_HOLDERS = 200
 """Number of holders sampled to find the pool's classes."""
 MAX_PAIR_TRIES = 16
 """Maximum number of random pairs tried to find one that a card can state."""
+N_COMPARED_PAIRS = 100
+"""Number of true pairs by which the predicates are found whose values linked things share."""
+MIN_COMPARED_PAIRS = 10
+MIN_SHARED = 0.9
+"""Minimum share of the true pairs whose things share a value of such a predicate."""
+MAX_SHARED_BY_CHANCE = 0.5
+"""Maximum share of the pairs that are not true of whose things this may be so."""
+MAX_NEIGHBOURS = 200
+"""Maximum number of holders of an anchor whose values are taken for those near it."""
 MIN_CLASS_SHARE = 0.1
 """A class belongs to the pool if at least this share of the sampled holders has it."""
 
@@ -41,6 +51,7 @@ class Pool:
         varying: which side varies.
         hint: only subjects whose name contains this text are used.
         telling: predicates that tell the values of ``p``.
+        may_have_others: whether a subject may have several values.
     """
 
     def __init__(
@@ -50,13 +61,17 @@ class Pool:
         varying: VaryingSide,
         hint: str = "",
         telling: TellingPredicates = TellingPredicates(),  # noqa: B008  # immutable
+        *,
+        may_have_others: bool = False,
     ) -> None:
         self.lookup = lookup
         self.p = p
         self.varying = varying
         self.hint = hint.casefold()
         self.telling = telling
+        self.may_have_others = may_have_others
         self._list_cache: dict[tuple[bool, int], list[int]] = {}
+        self._near_cache: dict[tuple[int, int], frozenset[int]] = {}
 
     def make_triple(self, x: int, a: int) -> tuple[int, int, int]:
         """Returns the triple with ``x`` on the varying side."""
@@ -181,6 +196,54 @@ class Pool:
         if not self.hint:
             return terms
         return [term for term in terms if self.hint in self.lookup.get_label(term).casefold()]
+
+    def is_plausible(self, x: int, a: int, fact: Fact) -> bool:
+        """Returns whether a fact about ``x`` leaves it plausible that ``a`` is its anchor.
+
+        Not if linked things share their values of the fact's predicate, and this value is not one
+        of those near the anchor: a river in another river system hardly flows into the Rhine,
+        though no rule on a card says so.
+        """
+        if fact.s != x or fact.denied or fact.p not in self.shared_predicates:
+            return True
+        near = self._find_values_near(a, fact.p)
+        return not near or fact.o in near
+
+    @cached_property
+    def shared_predicates(self) -> frozenset[int]:
+        """The predicates whose values an ``x`` shares with its anchor, or with other holders of it.
+
+        Judged by a sample of true pairs, compared with pairs of the same terms at random.
+        """
+        lookup = self.lookup
+        rng = rng_for("shared", lookup.terms.get_text(self.p), self.varying)
+        pairs = [] if self.has_literal_values else [*self.sample_pairs(rng, "", N_COMPARED_PAIRS)]
+        others = rng.sample([a for _, a in pairs], len(pairs))
+        find_objects = lookup.graph_index.find_objects
+        shared = set()
+        for q in lookup.fact_predicates:
+            n_pairs = n_true = n_random = 0
+            for (x, a), other in zip(pairs, others, strict=True):
+                values = set(find_objects(x, q)) if q != self.p else ()
+                near = self._find_values_near(a, q, x) if values else None
+                if values and near:
+                    n_pairs += 1
+                    n_true += not near.isdisjoint(values)
+                    n_random += not self._find_values_near(other, q, x).isdisjoint(values)
+            if n_pairs >= MIN_COMPARED_PAIRS and n_true >= MIN_SHARED * n_pairs:
+                shared.update({q} if n_random <= MAX_SHARED_BY_CHANCE * n_pairs else ())
+        return frozenset(shared)
+
+    def _find_values_near(self, a: int, q: int, x: int | None = None) -> frozenset[int]:
+        """Returns the values of ``q`` that an anchor and its holders have, but for those of ``x``."""
+        near = self._near_cache.get((a, q)) if x is None else None
+        if near is None:
+            find_objects = self.lookup.graph_index.find_objects
+            holders = itertools.islice(self.get_holders(a), MAX_NEIGHBOURS)
+            near = frozenset(o for y in (a, *holders) if y != x for o in find_objects(y, q))
+            if x is None:
+                self._near_cache[a, q] = near
+        return near
 
     @cached_property
     def classes(self) -> tuple[int, ...]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from random import Random
-from typing import NamedTuple
 
-from cards.card import Card
 from cards.facts import Fact
-from cards.generation.card_plan import Phase
-from cards.generation.card_writer import make_opaque_id, write_card, write_sentence
+from cards.generation.card_plan import DerivedQuota, Phase
+from cards.generation.card_writer import Triplet
 from cards.generation.context import (
     Proposal,
     Role,
@@ -21,7 +19,6 @@ from cards.generation.context import (
     has_confusable_names,
     has_settling_fact,
 )
-from cards.generation.difficulty import compute_shared_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import (
     ASYMMETRIC,
@@ -40,6 +37,8 @@ MAX_FAILED_PROPOSALS = 60
 """A recipe that never succeeded is dropped after this many failed proposals in a row."""
 PATIENCE = 4
 """How many times as many proposals of a recipe that has succeeded may fail."""
+MAX_VALUE_TRIES = 8
+"""Maximum number of random values tried to find another one that a card can state."""
 
 SURFACE_INTERVAL = 40
 SURFACE_OFFSET = 9
@@ -48,46 +47,6 @@ whose C question alone, the "surface" of the card, reveals the label (``SURFACE_
 card set has all kinds, but too few cards of such recipes to help a baseline."""
 
 SURFACE_RECIPES = (OTHER_CLASS, IRREFLEXIVE)
-
-
-class Triplet(NamedTuple):
-    """Proved roles that share one anchor and one set of facts."""
-
-    pool: Pool
-    anchor: int
-    """The term that all three cards ask about."""
-    roles: list[Role]
-    facts: list[Fact]
-    graph_verdicts: dict[str, Verdict]
-    """Label → verdict over the graph."""
-    card_verdicts: dict[str, Verdict]
-    """Label → verdict over the card's facts and rules."""
-    kinds: dict[str, str]
-    """Label → kind."""
-    derived: frozenset[Label]
-    """The labels, E or C, that do not follow from the card's facts without a derived one."""
-
-
-class DerivedQuota:
-    """Counts the E and C cards of a set whose labels need a derived fact.
-
-    Args:
-        limit: number of cards of each label that should need one.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._counts: Counter[Label] = Counter()
-
-    def count_triplet(self, triplet: Triplet) -> None:
-        """Counts the cards of a triplet."""
-        self._counts.update(triplet.derived)
-
-    @property
-    def wanted(self) -> frozenset[Label]:
-        """The labels of which too few cards need one yet."""
-        labels: tuple[Label, Label] = ("E", "C")
-        return frozenset(label for label in labels if self._counts[label] < self._limit)
 
 
 class TripletSource:
@@ -248,7 +207,7 @@ class TripletSource:
 
     def count_triplet(self, triplet: Triplet) -> None:
         """Counts a triplet whose cards are part of the set."""
-        self._quota.count_triplet(triplet)
+        self._quota.count_cards(triplet.derived)
         self.unknown_counts.update(
             self.recipes.unknowns.is_true(role.x, triplet.anchor)
             for role in triplet.roles
@@ -271,7 +230,14 @@ class TripletSource:
             roles = self._add_type_facts(roles, anchor)
         is_relaxed = self.recipes.allows_any_anchor
         facts = build_context(
-            self.lookup, self.pool, anchor, roles, self.num_facts, self.rng, is_relaxed
+            self.lookup,
+            self.pool,
+            anchor,
+            roles,
+            self.num_facts,
+            self.rng,
+            is_relaxed,
+            other_values=self._find_other_value(anchor, roles),
         )
         if facts is None or not all(map(self.lookup.is_usable, facts)):
             return None
@@ -311,6 +277,25 @@ class TripletSource:
         return Triplet(
             self.pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds, derived
         )
+
+    def _find_other_value(self, anchor: int, roles: list[Role]) -> tuple[Fact, ...]:
+        """Finds a fact from which another value of the anchor follows, if it may have several.
+
+        (Where the subject varies, ``build_context`` finds them.)
+        """
+        if not (self.pool.varying == "obj" and self.pool.may_have_others):
+            return ()
+        values = self.pool.get_holders(anchor)
+        asked = {role.x for role in roles}
+        mentioned = {term for role in roles for fact in role.core for term in (fact.s, fact.o)}
+        for _ in range(MAX_VALUE_TRIES if values else 0):
+            value = values[int(self.rng.random() * len(values))]
+            if value in asked or value in mentioned or not self.lookup.is_nameable(value):
+                continue
+            facts = self.recipes.find_proof_facts(value, anchor) or ()
+            if len(facts) == 1 and asked.isdisjoint((facts[0].s, facts[0].o)):
+                return facts
+        return ()
 
     def _find_derived(
         self, facts: list[Fact], card_verdicts: dict[str, Verdict]
@@ -377,42 +362,3 @@ class TripletSource:
             kinds = [kind for kind in kinds if kind == name]
         allowed = [kind for kind in kinds if not self.allowed_kinds or kind in self.allowed_kinds]
         return allowed[0] if allowed else None
-
-
-def write_triplet_cards(
-    lookup: GraphLookup, prover: Prover, triplet: Triplet, seed: int, rng: Random
-) -> list[Card]:
-    """Writes the cards of a triplet, with the same facts (shuffled), rules and question wording."""
-    sentences = {fact: write_sentence(lookup, fact) for fact in triplet.facts}
-    wording_choice = rng.random()
-    claims = [str(triplet.card_verdicts[role.label].claim) for role in triplet.roles]
-    context_id = make_opaque_id(seed, *sorted(sentences.values()), *sorted(claims))
-    difficulty = compute_shared_difficulty(
-        lookup.fact_graph,
-        lookup.terms,
-        (triplet.card_verdicts[role.label].claim for role in triplet.roles),
-    )
-    cards: list[Card] = []
-    for role in triplet.roles:
-        facts = list(triplet.facts)
-        rng.shuffle(facts)
-        verdict = triplet.card_verdicts[role.label]
-        cards.append(
-            write_card(
-                lookup,
-                prover,
-                facts,
-                sentences,
-                verdict,
-                kind=triplet.kinds[role.label],
-                question=lookup.kb.verbaliser.render_question(verdict.claim, wording_choice),
-                proof=triplet.graph_verdicts[role.label].proof,
-                salt=[seed],
-                difficulty=difficulty,
-                meta={
-                    "context": context_id,
-                    **({"derived": True} if role.label in triplet.derived else {}),
-                },
-            )
-        )
-    return cards

@@ -31,6 +31,7 @@ class DegreeCounter:
     def __init__(self, graph: Index, closure: Index, lookup: GraphLookup | None = None) -> None:
         self.graph, self.closure, self._lookup = graph, closure, lookup
         self._cache: dict[int, tuple[int, int]] = {}
+        self._object_cache: dict[tuple[int, int], tuple[int, int]] = {}
         self._restating: dict[int, frozenset[int]] = {}
 
     def count(self, claim: Claim) -> Degrees:
@@ -38,14 +39,13 @@ class DegreeCounter:
 
         Links in either direction between the subject and its values of the predicate are not
         counted for the subject, nor facts that say these in other words ("1975-1982"): whether it
-        has that value, another or none is what is asked, and what says so is set aside. All
-        links of the object are counted: cards of all labels ask about the same object, and
-        without the link asked about, one number would mark the E card among them.
+        has that value, another or none is what is asked, and what says so is set aside. Nor are
+        those between the object and the subjects that have it counted for the object.
         """
         get_id = self.graph.terms.get
         s, p, o = get_id(claim.subj), get_id(claim.pred), get_id(claim.obj)
         subject_in, subject_out = (0, 0) if s is None else self.count_of_subject(s, p)
-        object_in, object_out = (0, 0) if o is None else self.count_links(o)
+        object_in, object_out = (0, 0) if o is None else self.count_of_object(o, p)
         return Degrees(subject_in, subject_out, object_in, object_out)
 
     def count_of_subject(self, s: int, p: int | None) -> tuple[int, int]:
@@ -58,6 +58,19 @@ class DegreeCounter:
             to_value, from_value = self._count_between(s, value)
             n_in, n_out = n_in - from_value, n_out - to_value
         return n_in, n_out - self._count_restating(s, p, values)
+
+    def count_of_object(self, o: int, p: int | None) -> tuple[int, int]:
+        """Counts the links to an object and from it, without those of subjects that have it."""
+        n_in, n_out = self.count_links(o)
+        if p is None:
+            return n_in, n_out
+        rest = self._object_cache.get((o, p))
+        if rest is None:
+            for subject in self.closure.find_subjects(p, o):
+                to_object, from_object = self._count_between(subject, o)
+                n_in, n_out = n_in - to_object, n_out - from_object
+            rest = self._object_cache[o, p] = n_in, n_out
+        return rest
 
     def count_links(self, term: int) -> tuple[int, int]:
         """Counts the links to a term and from it."""
