@@ -19,6 +19,7 @@ from adversarial.partners import Partners
 from adversarial.strategies import STRATEGIES, Candidate, TruePairs
 from cards.card import Card
 from cards.facts import Fact
+from cards.generation.card_writer import Triplet, write_triplet_cards
 from cards.generation.context import (
     Proposal,
     Role,
@@ -37,7 +38,6 @@ from cards.generation.literals import read_alike
 from cards.generation.pools import Pool, VaryingSide
 from cards.generation.prover import Prover
 from cards.generation.rng import rng_for
-from cards.generation.triplets import Triplet, write_triplet_cards
 from kg.claims import Label, Verdict
 
 MAX_FAILED_PAIRS = 40

@@ -19,14 +19,13 @@ import msgspec
 from cards.card import Card
 from cards.facts import Fact
 from cards.generation.card_plan import CardPlan
-from cards.generation.card_writer import write_card, write_sentence
+from cards.generation.card_writer import Triplet, write_card, write_sentence
 from cards.generation.context import Role, drop_homonyms, is_spare_fact
 from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
 from cards.generation.prover import Prover
 from cards.generation.rng import rng_for
-from cards.generation.triplets import Triplet
 from kg.claims import Label, Verdict
 
 

@@ -220,7 +220,7 @@ class Pool:
         pairs = [] if self.has_literal_values else [*self.sample_pairs(rng, "", N_COMPARED_PAIRS)]
         others = rng.sample([a for _, a in pairs], len(pairs))
         find_objects = lookup.graph_index.find_objects
-        shared = set()
+        shared: set[int] = set()
         for q in lookup.fact_predicates:
             n_pairs = n_true = n_random = 0
             for (x, a), other in zip(pairs, others, strict=True):
@@ -235,7 +235,7 @@ class Pool:
         return frozenset(shared)
 
     def _find_values_near(self, a: int, q: int, x: int | None = None) -> frozenset[int]:
-        """Returns the values of ``q`` that an anchor and its holders have, but for those of ``x``."""
+        """Returns the values of ``q`` of an anchor and of its holders other than ``x``."""
         near = self._near_cache.get((a, q)) if x is None else None
         if near is None:
             find_objects = self.lookup.graph_index.find_objects
