@@ -18,7 +18,7 @@ from typing import Literal
 
 from cards.facts import Fact
 from cards.generation.graph_lookup import GraphLookup
-from cards.generation.restated_values import TellingPredicates
+from cards.generation.restated_values import MAX_TOLD, TellingPredicates
 from cards.generation.rng import rng_for
 
 VaryingSide = Literal["subj", "obj"]
@@ -213,7 +213,8 @@ class Pool:
     def shared_predicates(self) -> frozenset[int]:
         """The predicates whose values an ``x`` shares with its anchor, or with other holders of it.
 
-        Judged by a sample of true pairs, compared with pairs of the same terms at random.
+        Judged by a sample of true pairs, compared with pairs of the same terms at random. None if
+        few have other facts: no card could be made without these.
         """
         lookup = self.lookup
         rng = rng_for("shared", lookup.terms.get_text(self.p), self.varying)
@@ -232,7 +233,9 @@ class Pool:
                     n_random += not self._find_values_near(other, q, x).isdisjoint(values)
             if n_pairs >= MIN_COMPARED_PAIRS and n_true >= MIN_SHARED * n_pairs:
                 shared.update({q} if n_random <= MAX_SHARED_BY_CHANCE * n_pairs else ())
-        return frozenset(shared)
+        told = {self.p, *shared}
+        n_told = sum(all(fact.p in told for fact in lookup.iter_facts_about(x)) for x, _ in pairs)
+        return frozenset(shared if n_told <= MAX_TOLD * len(pairs) else ())
 
     def _find_values_near(self, a: int, q: int, x: int | None = None) -> frozenset[int]:
         """Returns the values of ``q`` of an anchor and of its holders other than ``x``."""

@@ -9,6 +9,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import msgspec
 import pytest
 from card_triples import read_card_triples
 from stage_calls import PRODUCT, run_epoche
@@ -182,6 +183,22 @@ def test_numeric_strategy_never_offers_the_true_value(rivers: KnowledgeBase) -> 
     assert o not in wrong_objects
 
 
+def test_no_near_miss_repeats_an_existing_card(
+    rivers: KnowledgeBase, near_misses: NearMisses
+) -> None:
+    plan = NearMissPlan(num=120, seed=5)
+    repeated = near_misses.cards[:20]
+    # Neither with the same question nor with another one about the same claim.
+    existing = [
+        *(msgspec.structs.replace(card, question="Another one?") for card in repeated[:10]),
+        *repeated[10:],
+    ]
+    cards = make_near_misses(rivers, plan, existing=existing).cards
+    contents = {(frozenset(card.facts), card.claim) for card in cards}
+    assert not any((frozenset(card.facts), card.claim) in contents for card in repeated)
+    assert len(cards) == len(near_misses.cards)
+
+
 def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
     predicates = (VOCABULARY + "flowsInto",)
     result = make_near_misses(
@@ -191,7 +208,7 @@ def test_with_entailed_adds_true_partners(rivers: KnowledgeBase) -> None:
     for card in result.cards:
         labels_by_context[card.meta["context"]].add(card.label)
     entailed_cards = [card for card in result.cards if card.label == "E"]
-    assert len(entailed_cards) >= 15
+    assert len(entailed_cards) >= 12
     assert all("E" in labels_by_context[card.meta["context"]] for card in entailed_cards)
     assert all(rivers.oracle.closure.has_claim(card.claim) for card in entailed_cards)
     # So they enter the headline of a joined set no more than their near-misses do.

@@ -339,12 +339,15 @@ def test_degrees_leave_out_what_is_asked() -> None:
     def ask(s: str, p: str, o: str) -> Degrees:
         return count(Claim(name.format(s), name.format(p), name.format(o)))
 
-    # Neither the values b and c of "in" count for a, nor the reverse link of b.
-    assert ask("a", "in", "b") == Degrees(1, 1, 2, 1)
+    # Neither the values b and c of "in" count for a, nor the reverse link of b; nor do the links
+    # of b with a and e, which have it.
+    assert ask("a", "in", "b") == Degrees(1, 1, 0, 0)
     # The same for the false claim about another object, so that this predicts nothing.
     assert ask("a", "in", "d")[:2] == (1, 1)
     assert ask("a", "near", "b")[:2] == (1, 2)
-    assert ask("unknown", "in", "b") == Degrees(0, 0, 2, 1)
+    assert ask("unknown", "in", "b") == Degrees(0, 0, 0, 0)
+    # Of another predicate they count, so that the object is compared with others as it is.
+    assert ask("d", "near", "b") == Degrees(0, 0, 2, 1)
     assert ask("a", "unknown", "b")[:2] == (2, 3)
 
 

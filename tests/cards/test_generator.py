@@ -20,6 +20,7 @@ from stage_calls import PRODUCT
 
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
+from cards.generation.card_maker import choose_shares
 from cards.generation.card_plan import CardPlan
 from cards.generation.entity_sampler import EntitySampler
 from cards.generation.kinds import FAITHFULNESS_KINDS
@@ -326,6 +327,34 @@ def test_more_cards_need_a_derived_fact_if_asked_for(rivers: KnowledgeBase) -> N
         needed[share] = Counter(c.label for c in card_set.cards if "derived" in c.meta)
     assert needed[0.5]["E"] >= 1.4 * needed[0.0]["E"]
     assert needed[0.5]["C"] >= 1.2 * needed[0.0]["C"]
+    # Half of them do, within a tolerance.
+    assert min(needed[0.5]["E"], needed[0.5]["C"]) >= 25
+
+
+@given(
+    st.integers(1, 200),
+    st.lists(st.tuples(st.integers(0, 300), st.floats(0, 1)), min_size=1, max_size=8),
+    st.sampled_from([0.0, 0.25, 0.5]),
+)
+def test_shares_give_derived_claims_if_predicates_have_them(
+    total: int, parts: list[tuple[int, float]], derived_share: float
+) -> None:
+    limits, derived = [n for n, _ in parts], [share for _, share in parts]
+    plan = CardPlan(per_label=total, derived_share=derived_share)
+    equal = share_equally(total, limits)
+    shares = choose_shares(plan, limits, derived)
+    assert sum(shares) == sum(equal)
+    assert all(n <= limit for n, limit in zip(shares, limits, strict=True))
+    rich = [share >= derived_share for share in derived]
+    if not derived_share:
+        assert shares == equal
+    for n, old, is_rich in zip(shares, equal, rich, strict=True):
+        assert is_rich or n <= old + 1  # Others give no more than before, but for rounding.
+    n_rich, n_before = (
+        sum(n for n, is_rich in zip(part, rich, strict=True) if is_rich) for part in (shares, equal)
+    )
+    assert n_rich >= n_before
+    assert n_rich <= max(n_before, 2 / 3 * sum(shares))
 
 
 @given(

@@ -76,7 +76,7 @@ def test_unknown_cards_state_nothing_that_settles_the_question(
             lookup.terms.get_text(q)
             for q in find_settling_predicates(lookup, lookup.intern_term(pred))
         }
-        for pred in {card.claim.pred for card in card_set.cards}
+        for pred in {WM + "drainsInto", *(card.claim.pred for card in card_set.cards)}
     }
     # What a river flows into settles where its water ends up.
     assert settling[WM + "drainsInto"] == {WM + "flowsInto"}
@@ -364,13 +364,14 @@ def test_false_measures_differ_from_the_true_ones(rivers: KnowledgeBase) -> None
 
 
 def test_subjects_of_unknown_cards_lost_derived_values_where_the_others_have_them(
-    rivers: KnowledgeBase, card_set: CardSet
+    rivers: KnowledgeBase,
 ) -> None:
     """Where E and C are derived, U is about what had a derived value: names would tell it."""
     lookup = GraphLookup(rivers)
     asserted = {(s, p) for p in lookup.fact_predicates for s, _ in lookup.graph_index.iter_pairs(p)}
     by_context: dict[str, list[Card]] = {}
-    for card in card_set.cards:
+    plan = CardPlan(per_label=60, predicates=(WM + "flowsInto", WM + "partOfSystem"))
+    for card in make_cards(rivers, plan).cards:
         by_context.setdefault(card.meta["context"], []).append(card)
     was_asserted: Counter[bool] = Counter()
     for triplet in by_context.values():
@@ -398,3 +399,69 @@ def test_objects_do_not_vary_where_proofs_settle_the_question(rivers: KnowledgeB
     assert pools["traverses"].telling.settling
     sides = find_sides(lookup, WM + "drainsInto", CardPlan())
     assert [side.pool.varying for side in sides] == ["subj"]
+
+
+def test_cards_state_another_value_of_a_subject_that_may_have_several(card_set: CardSet) -> None:
+    n_cards = n_with_other = 0
+    for card in card_set.cards:
+        river, pred, tributary = card.claim.subj, card.claim.pred, card.claim.obj
+        if pred == WM + "hasTributary":
+            stated = {o for s, p, o in list_facts(card) if (s, p) == (river, pred)}
+            stated |= {s for s, p, o in list_facts(card) if (p, o) == (WM + "flowsInto", river)}
+            # The YES card of the triplet asks about one of them, too.
+            asked = {
+                c.claim.obj for c in card_set.cards if c.meta["context"] == card.meta["context"]
+            }
+            n_cards += 1
+            n_with_other += bool(stated - asked)
+            assert tributary in stated or card.label != "E" or card.kind == "inferred"
+    assert n_cards >= 90
+    assert n_with_other >= 0.7 * n_cards
+
+
+def write_departments(folder: Path, *, with_rooms: bool) -> KnowledgeBase:
+    """Writes a graph in which whoever reports to somebody is in the same department."""
+    lines = ["@prefix e: <http://e/> .", "@prefix l: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    for n in range(60):
+        boss = n % 6
+        lines.append(f'e:p{n} a e:Person ; l:label "Person {n}" ; e:department e:d{boss % 3} .')
+        if with_rooms:
+            lines.append(f'e:p{n} e:room "{n % 17}" ; e:desk "{n % 11}" .')
+        if n >= 6:
+            lines.append(f"e:p{n} e:reportsTo e:p{boss} .")
+    lines += [f'e:d{n} l:label "Department {n}" .' for n in range(3)]
+    graph, shapes = folder / "g.ttl", folder / "s.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> .\n[] sh:targetClass <http://e/Person> ;"
+        " sh:property [ sh:path <http://e/reportsTo> ; sh:maxCount 1 ] .",
+        "utf-8",
+    )
+    return KnowledgeBase.open(graph=[graph], shapes=[shapes])
+
+
+def test_no_card_states_a_value_that_makes_its_claim_implausible(tmp_path: Path) -> None:
+    kb = write_departments(tmp_path, with_rooms=True)
+    pred = "http://e/reportsTo"
+    lookup = GraphLookup(kb)
+    pool = Pool(lookup, lookup.intern_term(pred), "subj")
+    assert pool.shared_predicates == {lookup.intern_term("http://e/department")}
+    cards = make_cards(kb, CardPlan(per_label=8, predicates=(pred,))).cards
+    departments = {
+        lookup.terms.get_text(s): lookup.terms.get_text(o)
+        for s, o in lookup.graph_index.iter_pairs(lookup.intern_term("http://e/department"))
+    }
+    n_stated = 0
+    for card in cards:
+        for s, p, o in list_facts(card):
+            if s == card.claim.subj and p == "http://e/department":
+                assert o == departments[card.claim.obj], card
+                n_stated += 1
+    assert len(cards) == 24
+    assert n_stated
+
+
+def test_nothing_is_kept_back_where_cards_could_state_nothing_else(tmp_path: Path) -> None:
+    lookup = GraphLookup(write_departments(tmp_path, with_rooms=False))
+    pool = Pool(lookup, lookup.intern_term("http://e/reportsTo"), "subj")
+    assert pool.shared_predicates == set()
