@@ -56,6 +56,7 @@ class Obstacle(StrEnum):
     LEFT_OUT = "are about what cards leave out: nodes that break the shapes, and the ontology"
     SENSE = "make no sense to a reader, because nothing of that class is a subject"
     TRUE = "are true, or nearly so"
+    BOUNDS = "break an order of two numbers that the graph nowhere breaks, such as birth and death"
     LABEL = "have a label of which there are enough"
     PARTNER = "have no similar partner with the other label"
     FACTS = "have too few facts to mention all entities equally often"
@@ -101,12 +102,7 @@ class NearMissMaker:
             yield from self._iter_batches(strategy, make_cards)
 
     def iter_single(self, strategy: str, wanted: Collection[Label]) -> Iterator[list[Card]]:
-        """Yields single near-misses, each with a true claim if there is one.
-
-        Args:
-            strategy: name of the strategy.
-            wanted: the labels of which cards are still needed; may change meanwhile.
-        """
+        """Yields single near-misses of labels still wanted, with a true claim if there is one."""
         return self._iter_batches(strategy, partial(self._make_single, strategy, wanted=wanted))
 
     def _iter_batches(
@@ -162,6 +158,9 @@ class NearMissMaker:
             wrong_object, values, may_be_close=strategy == "numeric"
         ):
             return Obstacle.TRUE
+        keeps_bounds = self.true_pairs.pool.keeps_bounds(s, wrong_object)
+        if not keeps_bounds and self._license(s, wrong_object).label == "U":
+            return Obstacle.BOUNDS
         if (
             any(wrong_object in lookup.get_namesakes(o) for o in objects)
             and self._license(s, wrong_object).proof.rests_on_mined_rules
@@ -262,6 +261,9 @@ class NearMissMaker:
                 roles = [*pair, *(role for role in true_roles if role is not None)]
                 if len({role.x for role in roles}) < len(roles):
                     continue
+                if any((fact.s, fact.p) == (terms["C"], self.lookup.type_id) for fact in core):
+                    # The class of one alone would tell its label.
+                    roles = [self._add_type_fact(role) for role in roles]
                 facts = build_context(self.lookup, pool, anchor, roles, self.num_facts, self.rng)
                 if (
                     not facts
@@ -331,10 +333,9 @@ class NearMissMaker:
             if (fact.p, fact.o) == (self.p, wrong_object):
                 yield (fact,)
                 break
-        for true_object in self.true_pairs.get_objects(s)[:3]:
-            facts = prover.find_premises(s, self.p, true_object)
-            if facts:
-                yield facts
+        values = self.true_pairs.get_objects(s)[:3]
+        premises = [facts for o in values if (facts := prover.find_premises(s, self.p, o))]
+        yield from premises
         if not lookup.terms.is_literal(wrong_object):
             facts = prover.find_premises(wrong_object, self.p, s)
             if facts:
@@ -347,13 +348,20 @@ class NearMissMaker:
         subject_facts = tuple(
             f for f in lookup.list_facts_about(s) if f.p not in kept_back and not f.denied
         )[:MAX_CORE_FACTS]
-        type_facts = tuple(
-            Fact(x, lookup.type_id, c)
-            for x in (s, wrong_object)
-            if not lookup.terms.is_literal(x)
-            for c in lookup.get_types(x)[:1]
-        )
+        type_facts = [*self._list_type_facts(s), *self._list_type_facts(wrong_object)]
+        # Shapes that target a class apply only to what the card calls its member.
+        yield from ((*type_facts, *facts) for facts in premises if type_facts)
         yield (*type_facts, *subject_facts)
+
+    def _list_type_facts(self, x: int) -> list[Fact]:
+        """Lists a fact that says what a term is; none of a literal, or of what has no class."""
+        lookup = self.lookup
+        types = () if lookup.terms.is_literal(x) else lookup.get_types(x)[:1]
+        return [Fact(x, lookup.type_id, c) for c in types]
+
+    def _add_type_fact(self, role: Role) -> Role:
+        facts = dict.fromkeys([*self._list_type_facts(role.x), *role.core])
+        return role._replace(core=tuple(facts))
 
     def _prove_roles(
         self, pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]

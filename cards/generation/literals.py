@@ -48,6 +48,15 @@ def parse_number(term: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def parse_number_or_year(term: str) -> float | None:
+    """Returns the value of a literal that is a number, or the year of one that is a date."""
+    value = parse_number(term)
+    if value is None and term.startswith('"'):
+        date = _DATE_PARTS.fullmatch(parse_literal(term).lexical.strip())
+        value = float(date[1]) if date else None
+    return value
+
+
 def find_compared_predicates(pred: str, shapes: Shapes) -> Iterator[tuple[str, bool]]:
     """Finds the properties whose values the shapes compare with those of ``pred``.
 

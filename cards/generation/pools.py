@@ -18,6 +18,7 @@ from typing import Literal
 
 from cards.facts import Fact
 from cards.generation.graph_lookup import GraphLookup
+from cards.generation.literals import parse_number_or_year
 from cards.generation.restated_values import MAX_TOLD, TellingPredicates
 from cards.generation.rng import rng_for
 
@@ -208,6 +209,20 @@ class Pool:
             return True
         near = self._find_values_near(a, fact.p)
         return not near or fact.o in near
+
+    def keeps_bounds(self, x: int, a: int) -> bool:
+        """Returns whether other numbers of ``x`` allow an anchor: nobody is born after death."""
+        if not self.telling.bounds or self.varying == "obj":
+            return True
+        get_text, find_objects = self.lookup.terms.get_text, self.lookup.graph_index.find_objects
+        number = parse_number_or_year(get_text(a))
+        if number is None:
+            return True
+        for q, is_above in self.telling.bounds:
+            others = [parse_number_or_year(get_text(o)) for o in find_objects(x, q)]
+            if any(o is not None and (o < number if is_above else o > number) for o in others):
+                return False
+        return True
 
     @cached_property
     def shared_predicates(self) -> frozenset[int]:

@@ -66,7 +66,7 @@ class Recipes(EntitySampler):
             return None
         if self.reads_like_true(c.x, anchor) or self.reads_like_true(u, anchor):
             return None
-        if self.is_nearly_true(c.x, anchor):
+        if self.is_nearly_true(c.x, anchor) or not self.pool.keeps_bounds(u, anchor):
             return None
         return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
 

@@ -5,7 +5,8 @@ aside, so no card that asks about the restated predicate states it. Nor does it 
 predicate with the same label: a reader would take its values for those asked about.
 
 A value can also be settled by that of another predicate: rivers that flow into the Bay of Bengal do
-not drain into the Scheldt, though no rule on the card says so.
+not drain into the Scheldt, though no rule on the card says so. Nor was anybody born after the year
+of death.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cards.generation.graph_lookup import GraphLookup
+from cards.generation.literals import parse_number_or_year
 from cards.generation.rng import rng_for
 from kg.terms import parse_literal
 from kg.triples.index import Triple
@@ -39,6 +41,11 @@ MAX_TOLD = 0.5
 MAX_EQUAL = 0.5
 """Maximum share of pairs of any two subjects that have the same value."""
 
+MIN_ORDERED = 20
+"""Minimum number of subjects that have numbers of two predicates, none of which breaks an order."""
+MIN_UNORDERED = 0.05
+"""Minimum share of pairs of any two subjects whose numbers break this order: others say nothing."""
+
 _DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
 
 
@@ -50,12 +57,17 @@ class TellingPredicates(NamedTuple):
     settling: frozenset[int] = frozenset()
     """Predicates whose value makes that of the other one plain; no U card states them of its
     subject."""
+    bounds: tuple[tuple[int, bool], ...] = ()
+    """Predicates whose number is never below that of the other one, with True, or never above it:
+    no U card asks about a number that breaks this."""
 
 
 def find_telling_predicates(lookup: GraphLookup, p: int) -> TellingPredicates:
     """Finds the predicates that tell the values of ``p``, in the graph with all its facts."""
     return TellingPredicates(
-        find_restating_predicates(lookup, p), find_settling_predicates(lookup, p)
+        find_restating_predicates(lookup, p),
+        find_settling_predicates(lookup, p),
+        find_bounds(lookup, p),
     )
 
 
@@ -180,6 +192,46 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     telling = {p, *settling}
     n_told = sum(all(fact.p in telling for fact in lookup.list_facts_about(s)) for s in subjects)
     return frozenset(settling if n_told <= MAX_TOLD * len(subjects) else ())
+
+
+def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
+    """Finds predicates whose number is never below, or never above, the same subject's of ``p``.
+
+    Args:
+        lookup: the graph before facts were set aside.
+        p: the predicate that cards ask about.
+
+    Returns:
+        Each predicate, with True if its numbers are never below.
+    """
+    numbers = _read_numbers(lookup, p)
+    bounds = []
+    for q in lookup.fact_predicates if len(numbers) >= MIN_ORDERED else ():
+        others = _read_numbers(lookup, q) if q != p else {}
+        subjects = [s for s in numbers if s in others]
+        if len(subjects) < MIN_ORDERED:
+            continue
+        rng = rng_for("bounds", lookup.terms.get_text(p), lookup.terms.get_text(q))
+        shuffled = rng.sample(subjects, len(subjects))
+        for is_above in (True, False):
+            sign = 1 if is_above else -1
+            is_ordered = all(sign * (others[s] - numbers[s]) >= 0 for s in subjects)
+            n_broken = sum(
+                sign * (others[t] - numbers[s]) < 0 for s, t in zip(subjects, shuffled, strict=True)
+            )
+            if is_ordered and n_broken >= MIN_UNORDERED * len(subjects):
+                bounds.append((q, is_above))
+    return tuple(bounds)
+
+
+def _read_numbers(lookup: GraphLookup, p: int) -> dict[int, float]:
+    """Returns the number or year of each subject that has exactly one value of a predicate."""
+    pairs = lookup.graph_index.list_pairs(p)
+    if not pairs or not lookup.terms.is_literal(pairs[0][1]):
+        return {}
+    counts = Counter(s for s, _ in pairs)
+    numbers = ((s, parse_number_or_year(lookup.terms.get_text(o))) for s, o in pairs)
+    return {s: number for s, number in numbers if number is not None and counts[s] == 1}
 
 
 def _share_values(values: Mapping[int, set[int]], pairs: Sequence[Sequence[int]]) -> float:

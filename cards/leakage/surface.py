@@ -19,6 +19,7 @@ _WORD = re.compile(r"\w+")
 _NEGATION = re.compile(
     r"\b(?:not|never|no|cannot|neither|nor|none|nobody|nothing|nowhere)\b|n['’]t\b", re.IGNORECASE
 )
+_CLASS = re.compile(r"\bis an? \w")
 # Words that are part of neither a name nor a relation.
 _STOP_WORDS = frozenset(
     [
@@ -166,6 +167,7 @@ FEATURE_NAMES = (
     "facts that mention the object",
     "facts that start with the subject",
     "negated facts that mention the subject",
+    "facts that say what the subject is",
     "facts that share the asked relation's words",
     "words shared by subject and object",
     "digits in facts",
@@ -202,6 +204,10 @@ def compute_features(
             for words in first_words
         ),
         sum(s and n for s, n in zip(subject_mentions, surface.negations, strict=True)),
+        sum(
+            s and _CLASS.search(fact) is not None
+            for s, fact in zip(subject_mentions, card.facts, strict=True)
+        ),
         sum(bool(surface.relation & fact) for fact in surface.facts),
         len(
             frozenset(split_words(get_name(card.claim.subj)))
