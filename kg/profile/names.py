@@ -239,15 +239,17 @@ class Names:
     def contains(self, term: int, other: int) -> bool:
         """Returns whether the name of a term has that of another one in it: "Megavolt" has "Mega".
 
-        One longer than ``MIN_PART`` may begin or end a word.
+        One longer than ``MIN_PART`` may begin or end a word. Words joined by capitals count apart.
         """
         if self._index.terms.is_literal(term):
             return False
         labels = self._labels
-        name, part = (labels.to_normal_form(labels.find_readable_name(t)) for t in (term, other))
+        name, part = (
+            labels.to_normal_form(split_name(labels.find_readable_name(t))) for t in (term, other)
+        )
         padded = f" {name} "
         if len(part) <= MIN_PART:
-            return len(part) == MIN_PART and f" {part} " in padded
+            return bool(part) and f" {part} " in padded
         return f" {part}" in padded or f"{part} " in padded
 
     def find_predicate_label(self, iri: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ MIN_RECORD_SHARE = 0.9
 MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say in brackets."""
 MAX_CONTAINED_SHARE = 0.5
-"""Maximum share of them whose value may be a part of the subject's name."""
+"""Maximum share of them, above that of values at random, whose value is in the subject's name."""
 SAMPLE_SIZE = 1_000
 """At most this many links are compared with names, evenly spaced."""
 MAX_CODES = 20
@@ -193,7 +194,14 @@ class GraphProfiler:
         named_links = [(s, o) for s, values in named.items() for o in values]
         n_said = sum(self._names.says(s, o) or self._names.says(o, s) for s, o in named_links)
         sample = named_links[:: len(named_links) // SAMPLE_SIZE + 1]
-        n_contained = sum(itertools.starmap(self._names.contains, sample))
+        # Short values such as "1" are in many names by chance.
+        rng = random.Random(0)  # noqa: S311  # reproducible choices, not security
+        values_at_random = rng.sample([o for _, o in sample], len(sample))
+        contains = self._names.contains
+        n_contained = sum(itertools.starmap(contains, sample))
+        n_contained -= sum(
+            contains(s, o) for (s, _), o in zip(sample, values_at_random, strict=True)
+        )
         literals = [o for o in counts if terms.is_literal(o)]
         datatypes = {parse_literal(terms.get_text(o)).datatype for o in literals}
         links = {s: [o for o in values if o in subjects] for s, values in subjects.items()}

@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 from stage_calls import run_epoche
 
-from cards.card import read_cards
+from adversarial.near_miss import NearMissPlan, make_near_misses
+from cards.card import Card, read_cards
+from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import read_alike
-from cards.generation.restated_values import find_restating_predicates
+from cards.generation.restated_values import find_bounds, find_restating_predicates
+from cards.generator import make_cards
 from cards.leakage.degrees import DegreeCounter
 from kg.claims import Claim
+from kg.entailment import Closure
+from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
 
 E = "http://e/"
@@ -22,6 +27,7 @@ SHAPES = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n" + "".join(
     f"[] a sh:NodeShape ; sh:targetSubjectsOf {p} ; sh:property [ sh:path {p} ; sh:maxCount 1 ] .\n"
     for p in (f"<{E}end>", f"<{E}town>")
 )
+SH = "http://www.w3.org/ns/shacl#"
 UUID = "3fa85f64-5717-4562-b3fc-2c963f66a"
 
 
@@ -143,3 +149,66 @@ def test_withheld_cards_do_not_state_the_answer_in_other_words(archive: tuple[Pa
     restating = {E + "end": "as its dates", E + "town": "as its address"}
     assert not [card for card in withheld if restating[card.claim.pred] in " ".join(card.facts)]
     assert not [card for card in withheld if "3fa85f64" in " ".join(card.facts)]
+
+
+def write_lives(folder: Path) -> KnowledgeBase:
+    """Writes people with years of birth and death, and a number of children that bounds neither."""
+    rng = random.Random(4)
+    lines = []
+    for n in range(80):
+        born = 1800 + 5 * rng.randrange(20)
+        died = born + 5 * rng.randrange(6)
+        lines.append(
+            f'<{E}p{n}> a <{E}Person> ; <http://www.w3.org/2000/01/rdf-schema#label> "Person {n}" ;'
+            f' <{E}birth> {born} ; <{E}death> "{died}-03-0{rng.randrange(1, 9)}"'
+            f"^^<http://www.w3.org/2001/XMLSchema#date> ; <{E}children> {rng.randrange(9)} ."
+        )
+    graph, shapes = folder / "lives.ttl", folder / "shapes.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(
+        f"[] <{SH}targetClass> <{E}Person> ;"
+        f" <{SH}property> [ <{SH}path> <{E}birth> ; <{SH}maxCount> 1 ] ,"
+        f" [ <{SH}path> <{E}death> ; <{SH}maxCount> 1 ] .",
+        "utf-8",
+    )
+    return KnowledgeBase.open(graph=[graph], shapes=[shapes])
+
+
+def test_no_unknown_claim_breaks_an_order_that_the_graph_keeps(tmp_path: Path) -> None:
+    """Nobody was born after the year of death, though no rule says so."""
+    kb = write_lives(tmp_path)
+    lookup = GraphLookup(kb)
+    birth, death, children = (lookup.intern_term(E + n) for n in ("birth", "death", "children"))
+    assert find_bounds(lookup, birth) == ((death, True),)
+    assert find_bounds(lookup, death) == ((birth, False),)
+    # That 0 to 8 is less than a year is no order.
+    assert find_bounds(lookup, children) == ()
+
+    def list_years(name: str) -> dict[str, int]:
+        return {c.subj: int(c.obj[1:5]) for c in kb.graph.iter_claims(E + name)}
+
+    births, deaths = list_years("birth"), list_years("death")
+
+    def is_possible(card: Card) -> bool:
+        year = int(card.claim.obj[1:5])
+        if card.claim.pred == E + "birth":
+            return year <= deaths[card.claim.subj]
+        return year >= births[card.claim.subj]
+
+    predicates = (E + "birth", E + "death")
+    cards = make_cards(kb, CardPlan(per_label=12, predicates=predicates)).cards
+    near_misses = make_near_misses(kb.with_graph(*hide(kb, predicates)), NearMissPlan(num=24)).cards
+    for made in (cards, near_misses):
+        unknown = [card for card in made if card.label == "U"]
+        assert len(unknown) >= 6
+        assert all(map(is_possible, unknown))
+
+
+def hide(kb: KnowledgeBase, predicates: tuple[str, ...]) -> tuple[Graph, Closure]:
+    """Leaves out the values of some subjects, each of one predicate."""
+    subjects = {E + f"p{n}": predicates[n % 2] for n in range(0, 80, 3)}
+    claims = [c for c in kb.graph.iter_claims() if subjects.get(c.subj) == c.pred]
+    intern = kb.graph.index.terms.intern
+    hidden = [(intern(c.subj), intern(c.pred), intern(c.obj)) for c in claims]
+    graph = kb.graph.without(hidden)
+    return graph, kb.oracle.closure.without(graph, hidden)

@@ -476,6 +476,38 @@ def test_what_names_contain_is_not_asked_about(tmp_path: Path) -> None:
     assert rows["prefix"]["reason"] == "the names of its subjects have its values in them"
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "is_asked"),
+    [
+        # A stop time is called by its line, its trip and its number on the trip.
+        ("U7-{number}-{value}", "{value}", False),
+        ("Line {number} stop {value}", "{value}", False),
+        # A number that is in many names by chance is not in them.
+        ("Stop {number} 1 2 3 4 5", "{value}", True),
+        # Words that are joined by capitals.
+        ("gauge{number}-Water{value}", "water {value}", False),
+    ],
+)
+def test_short_and_joined_values_in_names_are_found(
+    tmp_path: Path, name: str, values: str, *, is_asked: bool
+) -> None:
+    words = ["Level", "Flow", "Depth", "Heat", "Speed"]
+    lines = [f"@prefix ex: <{EX}> . @prefix l: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    for number in range(60):
+        value = words[number % 5] if "water" in values else str(number % 5 + 1)
+        label = name.format(number=number + 10, value=value)
+        text = values.format(value=value.lower())
+        lines.append(
+            f'ex:s{number} a ex:Stop ; l:label "{label}" ; ex:code "{text}" ; '
+            f"ex:platform {number % 3} ."
+        )
+    graph, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    graph.write_text("\n".join(lines), "utf-8")
+    rows = read_rows(run_epoche("kg", "init", graph, "--out", folder, "--json").out)
+    is_in_names = rows["code"].get("reason") == "the names of its subjects have its values in them"
+    assert is_in_names is not is_asked
+
+
 def test_things_of_one_name_are_told_apart_everywhere(tmp_path: Path) -> None:
     """Records and their copies share a title, and the parts of several files share one, too."""
     lines = [f"@prefix ex: <{EX}> ."]
