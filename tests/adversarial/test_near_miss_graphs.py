@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pyshacl
 import pytest
 from card_triples import read_card_triples
@@ -20,9 +21,11 @@ from cards.card import Card
 from cards.generation.card_plan import CardPlan
 from cards.generation.literals import are_nearly_equal
 from cards.generator import make_cards
+from cards.leakage.audit import audit_cards
 from kg.base.errors import EpocheError
 from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
+from kg.terms import RDF_TYPE
 
 SH = Namespace("http://www.w3.org/ns/shacl#")
 PREFIXES = (
@@ -372,3 +375,40 @@ def test_near_misses_are_not_nearly_true(tmp_path: Path) -> None:
     assert len(false) > len(close) > 0
     assert {card.kind for card in close} == {"near-miss/numeric"}
     assert {card.claim.pred for card in close} == {"https://example.org/floor"}
+
+
+def test_the_class_of_all_or_none_is_stated(tmp_path: Path) -> None:
+    """Shapes that target a class need to know it, but the class of one alone tells its label."""
+    rng = random.Random(5)
+    graph = "".join(
+        f":m{i} a :Match ; rdfs:label 'Match {i}' ; :guests {i * 7 % 5} ; :hall :h{i % 6} .\n"
+        + (f":m{i} :goals {rng.randrange(4)} .\n" if i % 3 else "")
+        for i in range(90)
+    )
+    shapes = ":S sh:targetClass :Match ; sh:property [ sh:path :goals ; sh:maxCount 1 ] ."
+    kb = write_graph(tmp_path, graph, shapes)
+    result = make_near_misses(kb, NearMissPlan(predicates=("https://example.org/goals",), num=30))
+    near_misses = [card for card in result.cards if card.label != "E"]
+    classed = Counter(
+        (card.label, any(t.subj == card.claim.subj and t.pred == RDF_TYPE for t in triples))
+        for card in near_misses
+        for triples in [read_card_triples(card.meta["triples"])]
+    )
+    assert len(near_misses) == 30
+    assert classed == {("C", True): 15, ("U", True): 15}
+    # No more facts than that are needed for it.
+    assert max(len(card.facts) for card in near_misses) <= 8
+
+    told = [
+        msgspec.structs.replace(card, facts=tuple(f for f in card.facts if not is_class(card, f)))
+        if card.label == "U"
+        else card
+        for card in near_misses
+    ]
+    assert audit_cards(near_misses).leaks == ()
+    assert "all surface counts, forest" in [leak.name for leak in audit_cards(told).leaks]
+
+
+def is_class(card: Card, fact: str) -> bool:
+    """Returns whether a fact says what the thing that a card asks about is."""
+    return fact == f"Match {card.claim.subj.rpartition('m')[2]} is a match."
