@@ -15,7 +15,7 @@ import pytest
 from servers.llama_server import write_model
 from stage_calls import check_error_line, command_line, run_epoche
 
-from eval.commands.record import fill_command, read_plan
+from eval.model.recording_plan import fill_command, list_commands, read_plan
 from eval.model.providers import RECORDED
 from eval.model.recorded_replies import (
     RECORDINGS_VARIABLE,
