@@ -148,8 +148,9 @@ def write_readme(folder: Path) -> None:
         f"{_README_TITLE}\n\n"
         "Made by `epoche record`, replayed by the model `recorded/NAME` "
         "(docs/how-to/models.md). Do not edit.\n\n"
-        "Commands are those that were run when the replies were recorded. If a plan lies here, such "
-        "as `cards.txt` for a file `….cards.jsonl.xz`, its commands ask the same of this version.\n"
+        "Commands are those that were run when the replies were recorded. If a plan lies here, "
+        "such as `cards.txt` for a file `….cards.jsonl.xz`, its commands ask the same of this "
+        "version.\n"
     ]
     parts += [
         _describe_recording(recording.path, recording.header)
