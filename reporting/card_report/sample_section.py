@@ -67,7 +67,7 @@ class SampleOrigin:
         other_set: start of the hash of the report's cards.
         n_cards: number of cards that count in the metrics of the sample.
         n_shared: number of cards of the sample that the report has, too.
-        is_same_graph: whether both sets were made from the same graph.
+        graph: what the cards were made from, in words.
     """
 
     shipped: str
@@ -75,7 +75,7 @@ class SampleOrigin:
     other_set: str
     n_cards: int
     n_shared: int
-    is_same_graph: bool
+    graph: str
 
     @property
     def about(self) -> str:
@@ -96,13 +96,13 @@ class SampleOrigin:
                 f"These systems answered {self.about}. Compare them with one another, not with the "
                 "numbers of all cards."
             )
-        graph = "the same graph" if self.is_same_graph else "another version of the graph"
         shared = format_count(self.n_shared, "card") if self.n_shared else "no card"
         return (
             f"These systems answered {self.shipped} (cards:{self.card_set}), a fixed set of "
             f"{self.n_cards:,} cards that Epoché ships. It is another card set than that of the "
-            f"other systems (cards:{self.other_set}), made from {graph}; the two have {shared} in "
-            "common. Compare these systems with one another, not with the numbers of the other set."
+            f"other systems (cards:{self.other_set}), made from {self.graph}; the two have "
+            f"{shared} in common. Compare these systems with one another, not with the numbers of "
+            "the other set."
         )
 
 
@@ -216,18 +216,18 @@ def _find_origin(sample: Sequence[Card], n_cards: int, inputs: ReportInputs) -> 
     n_shared = sum(by_id.get(card.id) == card for card in sample)
     card_set = hash_card_set(sample)
     shipped = find_shipped_set(card_set) or ""
-    is_same_graph = True
+    graph = "the same graph"
     if shipped:
         made_from = list_shipped_sets()[shipped]
         if made_from.domain != inputs.domain:
             shipped = ""
-        is_same_graph = made_from.full_graph_sha256 in list_graph_hashes(inputs.card_files)
+        graph_hashes = list_graph_hashes(inputs.card_files)
+        if made_from.full_graph_sha256 not in graph_hashes:
+            graph = "another version of the graph" if graph_hashes else "a graph of the same domain"
     if not shipped and n_shared < len(sample):
         return None
     other_set = inputs.metrics.cards[:_SHOWN_DIGITS]
-    return SampleOrigin(
-        shipped, card_set[:_SHOWN_DIGITS], other_set, n_cards, n_shared, is_same_graph
-    )
+    return SampleOrigin(shipped, card_set[:_SHOWN_DIGITS], other_set, n_cards, n_shared, graph)
 
 
 def _describe_sample(view: ReportView, origin: SampleOrigin) -> Iterator[str]:
