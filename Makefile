@@ -55,11 +55,9 @@ DEGRADED     = graph_rag rag $(if $(EPOCHE_MODEL),rag_llm graph_rag_llm)
 paraphrases  = $(OUT)/paraphrases
 REWORDED     = $(if $(KG),,$(if $(filter rivers,$(DOMAIN)),$(filter $(SYSTEMS),$(DEGRADED) rag_dense)))
 results_of   = $(1)$(if $(filter $(1),$(LLM_SYSTEMS)),$(run_slug))_results.jsonl
-# Models whose replies to a sample of the default cards were recorded (docs/how-to/models.md); other cards have none.
-is_default   = $(if $(filter-out file,$(origin SYSTEMS))$(KG)$(SHAPES)$(PRED)$(filter-out rivers,$(DOMAIN))$(filter-out 200,$(NUM))$(filter-out 50,$(NUM_FAITHFUL))$(filter-out 12345,$(SEED)),,yes)
-# Whether the cards in the folder are those, which an earlier make may have drawn otherwise.
-drawn_by_default = m='$(OUT)/context_cards.manifest.json'; [ ! -f "$$m" ] || { grep -q '"num_per_type": 200,' "$$m" && grep -q '"num_faithfulness": 50,' "$$m" && grep -q '"seed": 12345,' "$$m"; }
-no_sample     = echo "no recorded model: replies are recorded for the default cards and systems only; make llm asks a model (docs/how-to/models.md)"
+# Models whose replies to a shipped card set of rivers were recorded (docs/how-to/models.md).
+shows_recorded = $(if $(filter-out file,$(origin SYSTEMS))$(KG)$(filter-out rivers,$(DOMAIN)),,yes)
+no_recorded   = echo "no recorded model: recorded models are asked beside the default systems, on rivers, only; make llm asks a model (docs/how-to/models.md)"
 list_recorded = $(patsubst eval/model/recordings/%.$(1).jsonl.xz,%,$(wildcard eval/model/recordings/*.$(1).jsonl.xz))
 sample       = $(OUT)/sample
 checked      = --cards '$(card_set)' --skip-other-cards --results
@@ -77,12 +75,12 @@ $(foreach name,NUM NUM_NEAR NUM_FAITHFUL SEED LLM_PORT LLM_NUM,$(if $(and $($(na
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: own-folder all llm llm-run ask-sample degrade-sample draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval sample metrics report compare audit inspect lint test coverage test-extras test-wheel bench clean clean-results help
+.PHONY: own-folder all llm llm-run draft setup setup-dev setup-minilm setup-dense setup-llm text kg-build retrieval-eval text-cards skn extract synthlink cards near-miss card-set eval sample metrics report compare audit inspect lint test coverage test-extras test-wheel bench clean clean-results help
 .DEFAULT_GOAL := help
 
 all: cards near-miss eval sample metrics report ## The main job: cards, near-misses, every offline system and recorded models, metrics, report
 	$(if $(RAG_DENSE)$(filter-out file,$(origin SYSTEMS)),,@echo "rag_dense, retrieval by embeddings, was not asked: make setup-minilm adds its model (118 MB, no PyTorch)")
-	$(if $(is_default),,@$(no_sample))
+	$(if $(shows_recorded),,@$(no_recorded))
 	@echo "report: $(OUT)/report.html"
 
 ifneq ($(filter llm,$(MAKECMDGOALS)),)
@@ -210,17 +208,17 @@ define newline
 
 endef
 
-# Recorded models beside the offline systems, on the cards that the models were asked.
-eval_sample = @EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/cards.jsonl' --system $(1) --seed $(SEED) --if-stale set-aside $(if $(2),--model recorded/$(2)) --out '$(sample)/$(1)$(if $(2),@$(2))_results.jsonl'
-sample: card-set ## Recorded models on a sample of the default cards
-	@$(if $(is_default),if $(drawn_by_default); then $(MAKE) --no-print-directory ask-sample; else $(no_sample); fi,$(no_sample))
-
-ask-sample:
-	@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 100 --out '$(sample)/cards.jsonl'
-	@rm -f '$(sample)'/*_results.jsonl '$(sample)'/*_results.manifest.json
-	$(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
-	$(foreach model,$(call list_recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
-	@$(EPOCHE) metrics '$(sample)'/*_results.jsonl --resamples 5000 --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
+# Recorded models beside offline systems, on the cards that the models were asked, whatever the cards of this run are.
+eval_sample = @EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/cards.jsonl' --system $(1) --if-stale set-aside $(if $(2),--model recorded/$(2)) --out '$(sample)/$(1)$(if $(2),@$(2))_results.jsonl'
+define ask_recorded
+@$(EPOCHE) join --shipped rivers-1 --out '$(sample)/cards.jsonl'
+@rm -f '$(sample)'/*_results.jsonl '$(sample)'/*_results.manifest.json
+$(foreach system,kg graph_rag rag,$(call eval_sample,$(system))$(newline))
+$(foreach model,$(call list_recorded,cards),$(foreach system,raw raw_closed_book rag_llm graph_rag_llm,$(call eval_sample,$(system),$(model))$(newline)))
+@$(EPOCHE) metrics '$(sample)'/*_results.jsonl --resamples 5000 --seed $(SEED) --out '$(sample)/metrics.json' >/dev/null
+endef
+sample: own-folder setup ## Recorded models on the cards that they were asked, a set of their own
+	$(if $(shows_recorded),$(ask_recorded),@$(no_recorded))
 
 metrics: setup ## The 3x5 table, AP, CVRR, FAR-NE, LA … with intervals and controls
 	@$(EPOCHE) metrics $(scored) --seed $(SEED) --out '$(OUT)/metrics.json'
@@ -239,13 +237,14 @@ endef
 
 # Recorded models on a graph that lacks facts, and with an announced penalty.
 define ask_degraded
-@EPOCHE_RECORDINGS= $(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(1) --drop .2,.4 --replace '' --seed $(SEED) --out '$(sample)/degraded/$(1)'
-$(foreach penalty,0 .5 .9,@EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty $(penalty) --model recorded/$(1) --seed $(SEED) --if-stale set-aside --out '$(sample)/penalties/$(1)/t$(penalty)_results.jsonl'$(newline))
+@EPOCHE_RECORDINGS= $(EPOCHE) degrade --cards '$(sample)/small_cards.jsonl' --system rag_llm --system graph_rag_llm --model recorded/$(1) --drop .2,.4 --replace '' --out '$(sample)/degraded/$(1)'
+$(foreach penalty,0 .5 .9,@EPOCHE_RECORDINGS= $(EPOCHE) eval --cards '$(sample)/small_cards.jsonl' --system rag_llm --announce-penalty $(penalty) --model recorded/$(1) --if-stale set-aside --out '$(sample)/penalties/$(1)/t$(penalty)_results.jsonl'$(newline))
 @$(EPOCHE) metrics '$(sample)/penalties/$(1)'/*_results.jsonl --seed $(SEED) --out '$(sample)/penalties/$(1)/metrics.json'
 endef
-degrade-sample:
-	@$(EPOCHE) join '$(OUT)/context_cards.jsonl' --triplets 34 --out '$(sample)/small_cards.jsonl'
-	$(foreach model,$(call list_recorded,degradation),$(call ask_degraded,$(model))$(newline))
+define ask_recorded_degraded
+@$(EPOCHE) join --shipped rivers-1 --triplets 34 --out '$(sample)/small_cards.jsonl'
+$(foreach model,$(call list_recorded,degradation),$(call ask_degraded,$(model))$(newline))
+endef
 
 # The formats are a family of their own: eight that are much alike would cost the other pairs their adjusted p.
 compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight formats, and questions in other words; curves of systems whose graph gets worse
@@ -255,7 +254,7 @@ compare: eval $(ALSO_COMPARED) ## Paired differences between systems, eight form
 	$(if $(REWORDED),$(compare_reworded))
 	@echo "-- on a graph that lacks facts, or has wrong ones --"
 	@$(EPOCHE) degrade --cards '$(card_set)' $(source_flags) $(addprefix --system ,$(DEGRADED)) --seed $(SEED) --out '$(degradation)'
-	$(if $(and $(is_default),$(call list_recorded,degradation)),@if $(drawn_by_default); then $(MAKE) --no-print-directory degrade-sample; else $(no_sample); fi)
+	$(if $(shows_recorded),$(ask_recorded_degraded))
 
 audit: setup ## Can a baseline without the graph read the labels off the surface?
 	@$(EPOCHE) audit '$(OUT)/context_cards.jsonl' $(source_flags) --seed $(SEED) --fail

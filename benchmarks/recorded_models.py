@@ -44,17 +44,16 @@ from kg.base.files import write_text_atomic
 
 INTRODUCTION = """# What the recorded models show
 
-`make all` replays what real language models answered to a sample of its cards ({n_cards}), beside
-the systems that need no model; `make extract` [what one extracted](#data-from-texts), `make skn`
-[how one answered from notes in three formats](#skn-against-json), and `make synthlink` [how one
-answered multi-hop questions](#multi-hop-questions). Step by step, for one of them:
+`make all` replays what real language models answered to a [fixed card
+set](../how-to/models.md#the-shipped-recordings) ({n_cards} cards), beside the systems that need no
+model; `make extract` [what one extracted](#data-from-texts), `make skn` [how one answered from
+notes in three formats](#skn-against-json), and `make synthlink` [how one answered multi-hop
+questions](#multi-hop-questions). Step by step, for one of them:
 
 ```console
-$ epoche cards --num-per-type 200 --num-faithfulness 50 --audit --out cards.jsonl
-…
-$ epoche join cards.jsonl --triplets 100 --out sample.jsonl
-300 cards of 1 files → sample.jsonl …
-$ epoche eval --cards sample.jsonl --system raw_closed_book --model recorded/SmolLM2-135M-Instruct.Q4_1 --out answers.jsonl
+$ epoche join --shipped rivers-1 --out fixed.jsonl
+300 cards of 1 files → fixed.jsonl …
+$ epoche eval --cards fixed.jsonl --system raw_closed_book --model recorded/SmolLM2-135M-Instruct.Q4_1 --out answers.jsonl
 raw_closed_book: 300 answers → answers.jsonl …
 ```
 

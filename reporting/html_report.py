@@ -57,8 +57,8 @@ def main(
         list[Path] | None,
         typer.Option(
             help="Run folder, folder of `epoche degrade`, record of `epoche outcomes`, or folder "
-            "with a sample of the cards and the metrics.json of further systems, to add as a "
-            "section; repeatable."
+            "with a sample of the cards (or a shipped card set) and the metrics.json of further "
+            "systems, to add as a section; repeatable."
         ),
     ] = None,
     formats: Annotated[
@@ -158,13 +158,7 @@ def main(
     )
     left_out: list[str] = []
     for number, folder in enumerate(samples, start=1):
-        sample = build_sample_section(
-            folder,
-            inputs.cards,
-            number,
-            known_warnings=inputs.warnings,
-            allow_changed=allow_changed,
-        )
+        sample = build_sample_section(folder, inputs, number, allow_changed=allow_changed)
         if sample is None:
             print_warning(f"{folder}: not a sample of these cards, and left out; make it again")
             left_out.append(describe_left_out_sample(folder))

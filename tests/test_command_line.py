@@ -32,8 +32,8 @@ from stage_calls import (
 
 import kg
 from epoche.cli import app
-from eval.commands.record import read_plan
 from eval.model.recorded_replies import SHIPPED, find_recordings
+from eval.model.recording_plan import read_plan
 
 SCRIPTS = {
     "cards": "cards/make_context_cards.py",
@@ -234,7 +234,7 @@ def list_request_flags(words: Sequence[str]) -> tuple[str, ...]:
     "plan", sorted({path.name.rsplit(".", 3)[1] for path in find_recordings(SHIPPED)} - {"guard"})
 )
 def test_make_asks_what_was_recorded(plan: str) -> None:
-    """A recording is stale if make draws other cards or asks with other settings than its plan."""
+    """A recording is stale if make asks other cards, or with other settings, than its plan."""
     asked = {
         list_request_flags(words)
         for goal in ("all", "compare", "extract", "skn", "synthlink")
@@ -244,10 +244,18 @@ def test_make_asks_what_was_recorded(plan: str) -> None:
         assert list_request_flags(shlex.split(command)) in asked, command
 
 
-def test_make_replays_only_the_default_cards_and_systems() -> None:
-    for variable in ("SEED=3", "NUM=7", "DOMAIN=mayors", "SYSTEMS=kg", "KG=a.ttl"):
-        lines = list_recipe_commands("all", variable)
-        assert not [words for words in lines if "recorded/" in " ".join(words)]
+def test_make_replays_whatever_cards_are_drawn_from_rivers() -> None:
+    def list_replays(*variables: str) -> list[list[str]]:
+        lines = [line for goal in goals for line in list_recipe_commands(goal, *variables)]
+        return [words for words in lines if "recorded/" in " ".join(words)]
+
+    goals = ("all", "compare")
+    replays = list_replays()
+    assert len(replays) == 16
+    for variable in ("SEED=3", "NUM=7", "NUM_FAITHFUL=0", "PRED=mouth"):
+        assert list_replays(variable) == replays
+    for variable in ("DOMAIN=mayors", "SYSTEMS=kg", "KG=a.ttl"):
+        assert not list_replays(variable)
 
 
 def test_make_extract_replays_only_what_was_recorded() -> None:

@@ -106,7 +106,8 @@ async def check_server(options: ClientOptions) -> None:
 def _print_recordings(model: str, variables: Variables) -> None:
     """Prints what was recorded of a model, as a shell script that asks it again."""
     from eval.model.providers import RECORDED
-    from eval.model.recorded_replies import find_folder, list_commands, load_recordings
+    from eval.model.recorded_replies import find_folder, load_recordings
+    from eval.model.recording_plan import list_commands
 
     recordings = load_recordings(model, find_folder(variables))
     print_text(

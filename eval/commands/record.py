@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -15,7 +13,6 @@ from eval.commands.serve_model import ContextTokens, Threads, run_command
 from kg.base.console import print_text, print_warning, run_script
 from kg.base.errors import (
     GateFailedError,
-    MissingFileError,
     ModelCallError,
     RecordError,
     StrictModelError,
@@ -28,8 +25,6 @@ from kg.base.errors import (
 if TYPE_CHECKING:
     from eval.model.recorded_replies import Recording, RecordingHeader
 
-# A command up to a comment: quotations, escaped characters and others, then "#" at a word's begin.
-_BEFORE_COMMENT = re.compile(r"""((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"])*?)(?:^|(?<=\s))#.*""")
 # A command that ends with one of these has done its work, and found fault with the replies. (A call
 # that fails is a ModelAccessError while a recording is made.)
 _FAULT_ERRORS = (
@@ -84,6 +79,7 @@ def main(
         pack_recording,
         start_recording,
     )
+    from eval.model.recording_plan import fill_command, read_plan
     from kg.base.files import sha256_file
 
     weights = find_weights(gguf)
@@ -142,52 +138,6 @@ def main(
     print_text(f"{replies} → {packed}")
 
 
-def read_plan(path: Path) -> list[str]:
-    """Returns the commands of a plan; blank lines and those with only a comment are left out.
-
-    Raises:
-        MissingFileError: the file cannot be read.
-        RecordError: it has no commands, or a quotation mark is not closed.
-    """
-    try:
-        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise MissingFileError(f"the plan cannot be read: {error}", where=str(path)) from error
-    for number, line in enumerate(lines, start=1):
-        try:
-            _split_command(line)
-        except ValueError as error:
-            raise RecordError(
-                f"the command cannot be read: {error}",
-                where=f"{path}:{number}",
-                hint="Close every quotation mark.",
-            ) from error
-    commands = [line for line in lines if _split_command(line)]
-    if not commands:
-        raise RecordError(
-            "the plan has no commands",
-            where=str(path),
-            hint="Write one command per line, for example: eval --cards cards.jsonl --system raw "
-            "--out {out}/raw.jsonl",
-        )
-    return commands
-
-
-def fill_command(command: str, model: str, folder: Path) -> list[str]:
-    """Returns the words of a plan's command, with its placeholders filled."""
-    words = _split_command(command)
-    return [word.replace("{model}", model).replace("{out}", str(folder)) for word in words]
-
-
-def _split_command(line: str) -> list[str]:
-    """Returns the words of a line as a shell does, without a comment.
-
-    (``shlex`` itself takes every ``#`` as the begin of a comment, also inside a word.)
-    """
-    comment = _BEFORE_COMMENT.fullmatch(line)
-    return shlex.split(comment[1] if comment else line)
-
-
 def write_readme(folder: Path) -> None:
     """Writes what a folder's recordings are, from their headers."""
     from eval.model.recorded_replies import load_recording
@@ -197,7 +147,10 @@ def write_readme(folder: Path) -> None:
     parts = [
         f"{_README_TITLE}\n\n"
         "Made by `epoche record`, replayed by the model `recorded/NAME` "
-        "(docs/how-to/models.md). Do not edit.\n"
+        "(docs/how-to/models.md). Do not edit.\n\n"
+        "Commands are those that were run when the replies were recorded. If a plan lies here, "
+        "such as `cards.txt` for a file `….cards.jsonl.xz`, its commands ask the same of this "
+        "version.\n"
     ]
     parts += [
         _describe_recording(recording.path, recording.header)

@@ -40,11 +40,6 @@ CREATE TABLE IF NOT EXISTS used(key BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sampling(parameters TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS source(name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_CARD_FILES = {
-    "cards": ", for results/sample/cards.jsonl after `make all`",
-    "degradation": ", for results/sample/small_cards.jsonl after `make compare`",
-}
-"""Where the cards of shipped recordings are, by the name of their plan."""
 _DELETE_HINT = "Delete it, and record its plan again."
 _NOT_SAMPLING = ("messages", "response_format", "guided_json", "seed", "stream", "stream_options")
 
@@ -101,10 +96,9 @@ class Recording:
         return self.path.name.removesuffix(SUFFIX).removeprefix(f"{self.header.model}.")
 
     def describe(self) -> str:
-        """Returns its plan, how many replies it has, and where its cards are, if that is known."""
+        """Returns its plan, and how many replies it has."""
         n_replies = len(self.replies)
-        cards = _CARD_FILES.get(self.plan_name, "") if self.path.parent == SHIPPED else ""
-        return f"{self.plan_name} ({n_replies} {'reply' if n_replies == 1 else 'replies'}{cards})"
+        return f"{self.plan_name} ({n_replies} {'reply' if n_replies == 1 else 'replies'})"
 
 
 class ReplayedCache:
@@ -280,25 +274,6 @@ def load_recordings(model: str, folder: Path) -> list[Recording]:
             f"{RECORDINGS_VARIABLE} names another folder.",
         )
     return recordings
-
-
-def list_commands(recording: Recording, out: str) -> list[str]:
-    """Returns the commands that ask what was recorded, after a comment, as lines of a shell script.
-
-    They ask the model that ``EPOCHE_MODEL`` names.
-
-    Args:
-        recording: the recording.
-        out: the folder that they write to.
-    """
-    model = f"{RECORDED}/{recording.header.model}"
-    return [
-        f"# {recording.describe()}",
-        *(
-            f"epoche {command.replace('{model}', model).replace('{out}', out)}"
-            for command in recording.header.plan
-        ),
-    ]
 
 
 @lru_cache(maxsize=64)

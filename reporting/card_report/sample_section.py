@@ -1,4 +1,4 @@
-"""Shows systems that were asked only a sample of a report's cards.
+"""Shows systems that were asked only a sample of a report's cards, or a shipped card set.
 
 A folder with a sample has its cards (``cards.jsonl``) and the ``metrics.json`` of the systems that
 answered them. They are compared with one another only, never with systems that answered all cards.
@@ -6,10 +6,13 @@ answered them. They are compared with one another only, never with systems that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from cards.card import Card, read_cards
+from cards.card import Card, hash_card_set, read_cards
+from cards.card_origin import list_graph_hashes
+from cards.shipped_cards import find_shipped_set, list_shipped_sets
 from eval.abstention.metrics.definitions import (
     EXPLANATORY_METRICS,
     HEADLINE_METRICS,
@@ -40,17 +43,67 @@ from eval.blocks.text_format import (
 from eval.model.providers import RECORDED, find_recorded_model
 from kg.base.csv_text import to_csv
 from kg.base.errors import CardSetMismatchError
-from kg.base.plain_text import join_list
+from kg.base.plain_text import format_count, join_list
 from reporting.card_report.closed_book_view import CLOSED_BOOK_HEADS, list_closed_book_rows
-from reporting.card_report.inputs import METRICS_FILE
+from reporting.card_report.inputs import METRICS_FILE, ReportInputs
 from reporting.card_report.metrics_source import check_card_set, check_sources
 from reporting.card_report.report_view import ReportView, is_licensed
 from reporting.card_report.view_records import PairRow
 
 CARDS_FILE = "cards.jsonl"
 _MAX_NAME_LENGTH = 34
+_SHOWN_DIGITS = 12
 _METRICS = (*HEADLINE_METRICS, *EXPLANATORY_METRICS, "coverage", "accuracy")
 _COLUMNS = ("system", "metric", "value", "low", "high")
+
+
+@dataclass(frozen=True)
+class SampleOrigin:
+    """How the cards of a sample relate to those of the report.
+
+    Attributes:
+        shipped: name of the shipped card set that they are; empty if they are some of the report's.
+        card_set: start of the hash of the sample.
+        other_set: start of the hash of the report's cards.
+        n_cards: number of cards that count in the metrics of the sample.
+        n_shared: number of cards of the sample that the report has, too.
+        graph: what the cards were made from, in words.
+    """
+
+    shipped: str
+    card_set: str
+    other_set: str
+    n_cards: int
+    n_shared: int
+    graph: str
+
+    @property
+    def about(self) -> str:
+        """What systems answered, in a few words."""
+        if self.shipped:
+            return f"the {self.n_cards:,} cards of {self.shipped}, a card set of its own"
+        return f"{self.n_cards:,} of the cards"
+
+    @property
+    def noun(self) -> str:
+        """What to call the cards."""
+        return "fixed card set" if self.shipped else "sample"
+
+    def describe(self) -> str:
+        """Says which cards the systems answered, and with what they may be compared."""
+        if not self.shipped:
+            return (
+                f"These systems answered {self.about}. Compare them with one another, not with the "
+                "numbers of all cards."
+            )
+        shared = format_count(self.n_shared, "card") if self.n_shared else "no card"
+        return (
+            f"These systems answered {self.shipped} (cards:{self.card_set}), a fixed set of "
+            f"{self.n_cards:,} cards that Epoché ships. It is another card set than that of the "
+            f"other systems (cards:{self.other_set}), made from {self.graph}; the two have "
+            f"{shared} in common. Compare these systems with one another, not with the numbers of "
+            "the other set."
+        )
 
 
 def is_sample(folder: Path) -> bool:
@@ -60,23 +113,21 @@ def is_sample(folder: Path) -> bool:
 
 def build_sample_section(
     folder: Path,
-    cards: Sequence[Card],
+    inputs: ReportInputs,
     number: int = 1,
     *,
-    known_warnings: Collection[str] = (),
     allow_changed: bool = False,
 ) -> Section | None:
     """Builds the section of a sample.
 
     Args:
         folder: the folder of the sample.
-        cards: all cards of the report.
+        inputs: those of the report; what it says of its own metrics is not said again.
         number: of the sample in the report, for the id of the section.
-        known_warnings: what the report says of its own metrics, which is not said again.
         allow_changed: accept metrics that were edited, with a notice.
 
     Returns:
-        The section; None if the sample is not of these cards.
+        The section; None if the sample is neither of these cards nor a shipped set of their domain.
 
     Raises:
         CardSetMismatchError: the metrics are not those of the sample's cards and rows.
@@ -94,8 +145,8 @@ def build_sample_section(
             hint=f"Compute them again: epoche metrics {folder}/*_results.jsonl --out "
             f"{folder / METRICS_FILE}",
         ) from error
-    by_id = {card.id: card for card in cards}
-    if any(by_id.get(card.id) != card for card in sample):
+    origin = _find_origin(sample, report.n_cards, inputs)
+    if origin is None:
         return None
     results = find_result_files([folder])
     check_sources(results, report, folder / METRICS_FILE, allow_others=True)
@@ -108,7 +159,6 @@ def build_sample_section(
     )
     pairs = _list_pair_rows(view, ranking)
     recorded = any(map(find_recorded_model, view.systems))
-    n_cards = f"{report.n_cards:,} of the cards"
     rows = (
         (system, metric, value.value, value.low, value.high)
         for system, found in view.policy.systems.items()
@@ -116,16 +166,16 @@ def build_sample_section(
     )
     return Section(
         id="sample" if number == 1 else f"sample-{number}",
-        name="Sample",
-        title="Recorded models on a sample" if recorded else "Systems that answered a sample",
-        about=n_cards,
-        verdict=tuple(_describe_sample(view, n_cards)),
-        overview=_build_figure(view, ranking, n_cards, recorded),
+        name="Fixed cards" if origin.shipped else "Sample",
+        title=f"{'Recorded models on' if recorded else 'Systems that answered'} a {origin.noun}",
+        about=origin.about,
+        verdict=tuple(_describe_sample(view, origin)),
+        overview=_build_figure(view, ranking, origin, recorded),
         in_opening=True,
-        notices=tuple(text for text in report.warnings if text not in known_warnings),
+        notices=tuple(text for text in report.warnings if text not in inputs.warnings),
         stats=((f"{report.n_cards:,}", "cards"), (str(len(view.systems)), "systems")),
         parts=(
-            Part("metrics", "Metrics", "Metrics", (_build_metrics_table(view, names),)),
+            Part("metrics", "Metrics", "Metrics", (_build_metrics_table(view, names, origin),)),
             *_list_closed_book_parts(view),
             *_list_pair_parts(pairs, ranking, names),
         ),
@@ -135,6 +185,8 @@ def build_sample_section(
             "sample": {
                 "cards": report.cards,
                 "n_cards": report.n_cards,
+                "shipped": origin.shipped or None,
+                "n_shared": origin.n_shared,
                 "systems": {
                     system: {key: found.metrics[key] for key in _METRICS if key in found.metrics}
                     for system, found in view.policy.systems.items()
@@ -158,12 +210,29 @@ def describe_left_out_sample(folder: Path) -> str:
     )
 
 
-def _describe_sample(view: ReportView, n_cards: str) -> Iterator[str]:
+def _find_origin(sample: Sequence[Card], n_cards: int, inputs: ReportInputs) -> SampleOrigin | None:
+    """Finds out how a sample relates to the cards of the report; None if in no known way."""
+    by_id = {card.id: card for card in inputs.cards}
+    n_shared = sum(by_id.get(card.id) == card for card in sample)
+    card_set = hash_card_set(sample)
+    shipped = find_shipped_set(card_set) or ""
+    graph = "the same graph"
+    if shipped:
+        made_from = list_shipped_sets()[shipped]
+        if made_from.domain != inputs.domain:
+            shipped = ""
+        graph_hashes = list_graph_hashes(inputs.card_files)
+        if made_from.full_graph_sha256 not in graph_hashes:
+            graph = "another version of the graph" if graph_hashes else "a graph of the same domain"
+    if not shipped and n_shared < len(sample):
+        return None
+    other_set = inputs.metrics.cards[:_SHOWN_DIGITS]
+    return SampleOrigin(shipped, card_set[:_SHOWN_DIGITS], other_set, n_cards, n_shared, graph)
+
+
+def _describe_sample(view: ReportView, origin: SampleOrigin) -> Iterator[str]:
     yield from describe_recordings(view.systems)
-    yield (
-        f"These systems answered {n_cards}. Compare them with one another, not with the numbers of "
-        "all cards."
-    )
+    yield origin.describe()
     skills = {
         name: to_chart_estimate(view.policy.systems[name].metrics.get(SKILL))
         for name in view.systems
@@ -177,7 +246,7 @@ def _describe_sample(view: ReportView, n_cards: str) -> Iterator[str]:
         yield f"Worse than never answering, by the whole interval of {SKILL}: {join_list(below)}."
 
 
-def _build_figure(view: ReportView, ranking: str, n_cards: str, recorded: bool) -> Figure:
+def _build_figure(view: ReportView, ranking: str, origin: SampleOrigin, recorded: bool) -> Figure:
     # Systems without a recorded model come first, then those of each model.
     ordered = sorted(view.systems, key=find_recorded_model)
     rows = []
@@ -194,14 +263,14 @@ def _build_figure(view: ReportView, ranking: str, n_cards: str, recorded: bool) 
         )
     ends = [end for row in rows for end in (row.estimate.value, row.estimate.low) if end]
     title = "Skill" if ranking == SKILL else "Accuracy"
-    title += ", with recorded models" if recorded else " on a sample"
-    about = f"On {n_cards}, with {view.report.confidence * 100:g} % intervals."
+    title += ", with recorded models" if recorded else f" on a {origin.noun}"
+    about = f"On {origin.about}, with {view.report.confidence * 100:g} % intervals."
     best = _describe_best_models(view, ranking)
     return Figure(
         title,
         f"{about} {best}".rstrip(),
         DotChart(tuple(rows), low=-1.0 if min(ends, default=0.0) < 0 else 0.0),
-        "Value and interval of each system on the sample; the table of the section Sample has the "
+        f"Value and interval of each system on the {origin.noun}; the table of its section has the "
         "numbers.",
     )
 
@@ -234,14 +303,14 @@ def _describe_value(name: str, estimate: ChartEstimate) -> str:
     return f"{format_name(system)} of {model}, {estimate.text}{interval}"
 
 
-def _build_metrics_table(view: ReportView, names: dict[str, str]) -> Table:
+def _build_metrics_table(view: ReportView, names: dict[str, str], origin: SampleOrigin) -> Table:
     metrics = [
         name
         for name in _METRICS
         if any(name in system.metrics for system in view.policy.systems.values())
     ]
     return Table(
-        "Metrics on the sample",
+        f"Metrics on the {origin.noun}",
         "Below each number is its interval.",
         (
             Column("System", numeric=False),

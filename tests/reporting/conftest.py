@@ -164,6 +164,7 @@ def build_finished_run(
     make_fields: Callable[[str, Card, Pred, random.Random], dict[str, Any]] = lambda *_: {},
     repeats: int = 1,
     calls: CallTotals | None = None,
+    domain: str | None = None,
 ) -> FinishedRun:
     """Writes cards, results, manifests and metrics below ``folder``.
 
@@ -196,7 +197,8 @@ def build_finished_run(
         if manifests:
             manifest = make_manifest(path, system, digest, finished_run)
             write_manifest(
-                manifest_path(path), msgspec.structs.replace(manifest, repeats=repeats, calls=calls)
+                manifest_path(path),
+                msgspec.structs.replace(manifest, repeats=repeats, calls=calls, domain=domain),
             )
     finished_run.measure(resamples)
     return finished_run

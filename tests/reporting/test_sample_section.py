@@ -12,6 +12,8 @@ import msgspec
 import pytest
 import typer
 
+from cards.card import read_cards
+from cards.shipped_cards import unpack_shipped_set
 from kg.base.errors import CardSetMismatchError
 from reporting.html_report import main
 
@@ -83,6 +85,58 @@ def test_other_cards_are_left_out(
     assert sentence in document["notices"]
     page = (tmp_path / "report.html").read_text("utf-8")
     assert html.escape(sentence, quote=False) in page
+
+
+@pytest.fixture(scope="module")
+def shipped(report_kit: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers to a shipped card set."""
+    folder = tmp_path_factory.mktemp("shipped")
+    # What the kit's rows do not have; it is no part of a card set's hash.
+    cards = [
+        msgspec.structs.replace(card, meta={})
+        for card in read_cards(unpack_shipped_set("rivers-1", folder).cards)
+    ]
+    report_kit.build_finished_run(folder, cards, SAMPLED, controls=False)
+    return folder
+
+
+def test_a_shipped_set_is_shown_as_a_set_of_its_own(
+    report_kit: Any, shipped: Path, tmp_path: Path
+) -> None:
+    def build_report(folder: Path, cards: Any) -> tuple[dict[str, Any], str]:
+        folder.mkdir()
+        run = report_kit.build_finished_run(folder, cards, {"kg": (1.0, 0.0, 0.0)}, domain="rivers")
+        main(run.results, None, run.metrics, folder / "report.html", section=[shipped])
+        document = json.loads((folder / "report.json").read_bytes())
+        # No comparison has systems of both card sets.
+        section = document["sections"]["sample"]
+        assert section["sample"]["cards"] != document["metrics"]["cards"]
+        assert section["sample"]["comparisons"]
+        assert MODEL not in str(document["metrics"]["comparisons"])
+        return section, (folder / "report.html").read_text("utf-8")
+
+    section, page = build_report(tmp_path / "others", report_kit.make_cards(90))
+    assert (section["sample"]["shipped"], section["sample"]["n_shared"]) == ("rivers-1", 0)
+    verdict = " ".join(section["verdict"])
+    assert "These systems answered rivers-1 (cards:4d917dded4be), a fixed set of 300" in verdict
+    assert "another card set" in verdict
+    assert "made from a graph of the same domain; the two have no card in common" in verdict
+    assert "Recorded models on a fixed card set" in page
+    assert "On the 300 cards of rivers-1, a card set of its own, with 95" in page
+    cards = read_cards(shipped / "cards.jsonl")
+    section, _ = build_report(tmp_path / "some", cards[:60])
+    assert section["sample"]["n_shared"] == 60
+    assert "the two have 60 cards in common" in " ".join(section["verdict"])
+
+
+def test_a_shipped_set_of_another_domain_is_left_out(
+    report_kit: Any, shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = report_kit.build_finished_run(
+        tmp_path, report_kit.make_cards(90), {"kg": (1.0, 0.0, 0.0)}, domain="mayors"
+    )
+    main(run.results, None, run.metrics, tmp_path / "report.html", section=[shipped])
+    assert "not a sample of these cards" in capsys.readouterr().err
 
 
 def test_metrics_of_other_cards_are_refused(

@@ -15,17 +15,17 @@ import pytest
 from servers.llama_server import write_model
 from stage_calls import check_error_line, command_line, run_epoche
 
-from eval.commands.record import fill_command, read_plan
+from cards.card import read_cards
 from eval.model.providers import RECORDED
 from eval.model.recorded_replies import (
     RECORDINGS_VARIABLE,
     SHIPPED,
     ReplayedCache,
     find_recordings,
-    list_commands,
     load_recording,
     start_recording,
 )
+from eval.model.recording_plan import fill_command, find_commands, list_commands, read_plan
 from kg.base.errors import RecordError
 
 CARDS = "cards --domain rivers --num-per-type 1 --num-faithfulness 0 --out {out}/cards.jsonl"
@@ -145,11 +145,20 @@ def test_the_commands_of_shipped_recordings_are_complete() -> None:
     for path in find_recordings(SHIPPED):
         recording = load_recording(path)
         comment, *commands = list_commands(recording, "out")
-        assert len(commands) == len(recording.header.plan)
+        assert comment == f"# {recording.describe()}"
         assert not any("{" in command for command in commands)
-        # The file that `make all` writes is named, so that nobody has to draw the cards again.
-        is_named = "results/sample/" in comment
-        assert is_named == (recording.plan_name in {"cards", "degradation"})
+
+
+def test_plans_ask_what_was_recorded_then_of_cards_that_stay_the_same() -> None:
+    """Drawing the cards again, as was done for the recordings, gives others in another version."""
+    for path in find_recordings(SHIPPED):
+        recording = load_recording(path)
+        words = [fill_command(command, "", Path()) for command in recording.header.plan]
+        now = [fill_command(command, "", Path()) for command in find_commands(recording)]
+        if recording.plan_name in {"cards", "degradation"}:
+            assert [command.pop(0) for command in (words.pop(0), words.pop(0))] == ["cards", "join"]
+            assert now.pop(0)[:3] == ["join", "--shipped", "rivers-1"]
+        assert now == words
 
 
 def test_the_readme_says_where_replies_come_from(recorded: Path, gguf: Path) -> None:
@@ -373,7 +382,14 @@ def test_every_shipped_recording_is_hit(
     model = f"{RECORDED}/{recording.header.model}"
     monkeypatch.setenv("EPOCHE_MODEL", model)
     recording.hits.clear()
-    for command in recording.header.plan:
+    for command in find_commands(recording):
         done = run_epoche(*fill_command(command, model, tmp_path))
         assert done.code == 0, f"{command}: {done.err}"
     assert recording.hits == set(recording.replies)
+    if recording.plan_name == "cards":
+        # Every card has a reply to each of the four systems.
+        cards = {card.id for card in read_cards(tmp_path / "cards.jsonl")}
+        assert len(recording.replies) == 4 * len(cards)
+        for name in ("raw", "raw_closed_book", "rag_llm", "graph_rag_llm"):
+            rows = (tmp_path / f"{name}.jsonl").read_bytes().splitlines()
+            assert {msgspec.json.decode(row)["id"] for row in rows} == cards
