@@ -237,6 +237,7 @@ class PredicateCardMaker:
                 plan.subj_hint,
                 side.pool.telling,
                 may_have_others=side.may_have_others,
+                full=side.pool,
             )
             recipes = Recipes(
                 pool,

@@ -187,8 +187,13 @@ def is_spare_fact(lookup: GraphLookup, pool: Pool, anchor: int, role: Role, fact
 
 def has_settling_fact(pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]) -> bool:
     """Returns whether a fact settles, for a sensible reader, the question of a U card."""
-    subjects = {pool.make_triple(role.x, anchor)[0] for role in roles if role.label == "U"}
-    return any(fact.s in subjects and fact.p in pool.telling.settling for fact in facts)
+    unknown = [role.x for role in roles if role.label == "U"]
+    subjects = {pool.make_triple(x, anchor)[0] for x in unknown}
+    return any(
+        (fact.s in subjects and fact.p in pool.telling.settling)
+        or not all(pool.is_plausible(x, anchor, fact) for x in unknown)
+        for fact in facts
+    )
 
 
 def has_confusable_names(

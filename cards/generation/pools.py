@@ -28,12 +28,12 @@ N_SAMPLED_HOLDERS = 200
 """Number of holders sampled to find the pool's classes."""
 MAX_PAIR_TRIES = 16
 """Maximum number of random pairs tried to find one that a card can state."""
-N_COMPARED_PAIRS = 100
+N_COMPARED_PAIRS = 200
 """Number of true pairs by which the predicates are found whose values linked things share."""
 MIN_COMPARED_PAIRS = 10
-MIN_SHARED = 0.9
+MIN_SHARED = 0.85
 """Minimum share of the true pairs whose things share a value of such a predicate."""
-MAX_SHARED_BY_CHANCE = 0.5
+MAX_SHARED_BY_CHANCE = 0.3
 """Maximum share of the pairs that are not true of whose things this may be so."""
 MAX_NEIGHBOURS = 200
 """Maximum number of holders of an anchor whose values are taken for those near it."""
@@ -53,6 +53,7 @@ class Pool:
         hint: only subjects whose name contains this text are used.
         telling: predicates that tell the values of ``p``.
         may_have_others: whether a subject may have several values.
+        full: the same pool before facts were set aside; None if none were.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Pool:
         telling: TellingPredicates = TellingPredicates(),  # noqa: B008  # immutable
         *,
         may_have_others: bool = False,
+        full: Pool | None = None,
     ) -> None:
         self.lookup = lookup
         self.p = p
@@ -71,8 +73,9 @@ class Pool:
         self.hint = hint.casefold()
         self.telling = telling
         self.may_have_others = may_have_others
+        self._full = full or self
         self._list_cache: dict[tuple[bool, int], list[int]] = {}
-        self._near_cache: dict[tuple[int, int], frozenset[int]] = {}
+        self._near_cache: dict[tuple[int, int, bool], frozenset[int]] = {}
 
     def make_triple(self, x: int, a: int) -> tuple[int, int, int]:
         """Returns the triple with ``x`` on the varying side."""
@@ -199,15 +202,21 @@ class Pool:
         return [term for term in terms if self.hint in self.lookup.get_label(term).casefold()]
 
     def is_plausible(self, x: int, a: int, fact: Fact) -> bool:
-        """Returns whether a fact about ``x`` leaves it plausible that ``a`` is its anchor.
+        """Returns whether a fact about ``x`` or ``a`` leaves it plausible that ``a`` is its anchor.
 
         Not if linked things share their values of the fact's predicate, and this value is not one
-        of those near the anchor: a river in another river system hardly flows into the Rhine,
+        of those near the other term: a river in another river system hardly flows into the Rhine,
         though no rule on a card says so.
         """
-        if fact.s != x or fact.denied or fact.p not in self.shared_predicates:
+        full = self._full
+        if fact.s not in (x, a) or fact.denied or fact.p not in full.shared_predicates:
             return True
-        near = self._find_values_near(a, fact.p)
+        is_about_x = fact.s == x
+        other = a if is_about_x else x
+        near = full._find_values_near(other, fact.p, is_anchor=is_about_x)
+        if fact.o in near and full.is_entailed(x, a):
+            # Its own value is no reason to believe what was set aside.
+            near = full._find_values_near(other, fact.p, fact.s, is_anchor=is_about_x)
         return not near or fact.o in near
 
     def keeps_bounds(self, x: int, a: int) -> bool:
@@ -252,15 +261,26 @@ class Pool:
         n_told = sum(all(fact.p in told for fact in lookup.iter_facts_about(x)) for x, _ in pairs)
         return frozenset(shared if n_told <= MAX_TOLD * len(pairs) else ())
 
-    def _find_values_near(self, a: int, q: int, x: int | None = None) -> frozenset[int]:
-        """Returns the values of ``q`` of an anchor and of its holders other than ``x``."""
-        near = self._near_cache.get((a, q)) if x is None else None
+    def _find_values_near(
+        self, term: int, q: int, left_out: int | None = None, *, is_anchor: bool = True
+    ) -> frozenset[int]:
+        """Returns the values of ``q`` of an anchor and its holders, or of a holder and its anchors.
+
+        Args:
+            term: the anchor or holder.
+            q: the predicate.
+            left_out: a term whose values do not count.
+            is_anchor: whether the term is an anchor.
+        """
+        key = (term, q, is_anchor)
+        near = self._near_cache.get(key) if left_out is None else None
         if near is None:
             find_objects = self.lookup.graph_index.find_objects
-            holders = itertools.islice(self.get_holders(a), MAX_NEIGHBOURS)
-            near = frozenset(o for y in (a, *holders) if y != x for o in find_objects(y, q))
-            if x is None:
-                self._near_cache[a, q] = near
+            linked = self.get_holders(term) if is_anchor else self.get_anchors(term)
+            terms = (term, *itertools.islice(linked, MAX_NEIGHBOURS))
+            near = frozenset(o for y in terms if y != left_out for o in find_objects(y, q))
+            if left_out is None:
+                self._near_cache[key] = near
         return near
 
     @cached_property
