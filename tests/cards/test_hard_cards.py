@@ -422,14 +422,14 @@ def test_cards_state_another_value_of_a_subject_that_may_have_several(card_set: 
 def write_departments(folder: Path, *, with_rooms: bool) -> KnowledgeBase:
     """Writes a graph in which whoever reports to somebody is in the same department."""
     lines = ["@prefix e: <http://e/> .", "@prefix l: <http://www.w3.org/2000/01/rdf-schema#> ."]
-    for n in range(60):
-        boss = n % 6
-        lines.append(f'e:p{n} a e:Person ; l:label "Person {n}" ; e:department e:d{boss % 3} .')
+    for n in range(120):
+        boss = n % 12
+        lines.append(f'e:p{n} a e:Person ; l:label "Person {n}" ; e:department e:d{boss % 4} .')
         if with_rooms:
             lines.append(f'e:p{n} e:room "{n % 17}" ; e:desk "{n % 11}" .')
-        if n >= 6:
+        if n >= 12:
             lines.append(f"e:p{n} e:reportsTo e:p{boss} .")
-    lines += [f'e:d{n} l:label "Department {n}" .' for n in range(3)]
+    lines += [f'e:d{n} l:label "Department {n}" .' for n in range(4)]
     graph, shapes = folder / "g.ttl", folder / "s.ttl"
     graph.write_text("\n".join(lines), "utf-8")
     shapes.write_text(
