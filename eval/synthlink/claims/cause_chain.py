@@ -102,6 +102,7 @@ class CauseChain:
         self._nodes = {
             node: split_name(node) for triple in ordered for node in (triple[0], triple[2])
         }
+        self._heads = {node: _find_head(node, keys) for node, keys in self._nodes.items()}
         # A thing can also be called by who made it and when: "Harrison's watch of 1759".
         self._traits: dict[str, tuple[str, ...]] = {}
         for subject, predicate, thing in question.triples:
@@ -166,18 +167,24 @@ class CauseChain:
         """
         words = get_content(split_text(side))
         best: set[str] = set()
-        best_score = 0.0
+        best_score = (0, 0.0)
         for node, keys in self._nodes.items():
             shared = [key for key in keys if any(is_same_word(word.key, key) for word in words)]
             telling = [key for key in shared if key not in _GENERAL]
-            score = len(shared) / len(keys)
+            share = len(shared) / len(keys)
             calls = [*telling, *self._traits.get(node, ())]
             is_named = any(
                 self._is_own_name(key) and any(is_same_word(word.key, key) for word in words)
                 for key in calls
             )
-            if not telling or not (score >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named):
+            n_covered = sum(any(is_same_word(word.key, key) for key in keys) for word in words)
+            # "Ploughing" is "the ploughing of the plains", if nothing else is said.
+            is_head = n_covered == len(words) and self._heads[node] in shared
+            if not telling or not (
+                share >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named or is_head
+            ):
                 continue
+            score = (n_covered, share)
             if score > best_score:
                 best, best_score = {node}, score
             elif score == best_score:
@@ -254,6 +261,15 @@ def _close_edges(triples: Sequence[Triple]) -> dict[str, set[str]]:
                 pending.append(following)
         closed[node] = found
     return closed
+
+
+_INNER: Final = re.compile(r"-(?:of|in|by|for|at|on|against|to|with|from|over|under|as)-")
+
+
+def _find_head(name: str, keys: Sequence[str]) -> str:
+    """Returns the word of a name that says what it is: "ploughing" of ``ploughing-of-plains``."""
+    first = split_name(f":{_INNER.split(name.partition(':')[2])[0]}")
+    return first[-1] if first else keys[-1] if keys else ""
 
 
 def split_name(name: str) -> tuple[str, ...]:

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
 from eval.synthlink.claims.comparison import Match, compare_texts
+from eval.synthlink.claims.consequences import list_consequences
 from eval.synthlink.claims.known_words import KnownWords
 from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
 from eval.synthlink.claims.polarity import Reading, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits
-from eval.synthlink.claims.words import Word, collect_names, split_text
+from eval.synthlink.claims.words import (
+    Word,
+    collect_names,
+    get_content,
+    is_same,
+    split_text,
+)
 from eval.synthlink.sentences import list_expected_facts, split_sentences
 
 if TYPE_CHECKING:
@@ -53,10 +60,28 @@ class Stated(NamedTuple):
     wrong_triples: frozenset[Triple] = frozenset()
 
 
-class _Sentence(NamedTuple):
-    text: str
-    words: list[Word]
-    kind: EvidenceKind
+class _Sentence:
+    """A sentence of the evidence, and what follows from it."""
+
+    def __init__(self, text: str, words: list[Word], kind: EvidenceKind) -> None:
+        self.text = text
+        self.words = words
+        self.kind = kind
+        self._keys = {word.key for word in words}
+        self._consequences: list[list[Word]] | None = None
+
+    def has_words(self, claim: Sequence[Word]) -> bool:
+        """Returns whether the sentence has all words of a claim, whatever it says with them."""
+        return all(
+            word.key in self._keys or any(is_same(word, other) for other in self.words)
+            for word in claim
+        )
+
+    def list_consequences(self) -> list[list[Word]]:
+        """Returns what follows from the sentence, without the sentence itself."""
+        if self._consequences is None:
+            self._consequences = list_consequences(self.words)[1:]
+        return self._consequences
 
 
 class ClaimDecider:
@@ -103,7 +128,7 @@ class ClaimDecider:
 
     def _add_sentences(self, texts: Iterable[str], kind: EvidenceKind) -> None:
         for text in texts:
-            for sentence in _iter_statements(text, with_clauses=kind == "facts"):
+            for sentence in _iter_statements(text, with_clauses=True):
                 words = split_text(sentence, self._names)
                 if len(words) <= _MAX_SENTENCE_WORDS:
                     self._sentences.append(_Sentence(sentence, words, kind))
@@ -156,12 +181,17 @@ class ClaimDecider:
         if is_plain and trait != "open":
             return Decision(trait)
         contradicted: Decision | None = None
+        content = [word for word in get_content(words) if word.kind != "number"]
         for sentence in self._sentences:
-            match = self._compare(words, sentence.words, context)
-            if match.outcome == "supported":
-                return Decision("supported", sentence.kind)
-            if match.outcome == "contradicted" and contradicted is None:
-                contradicted = Decision("contradicted", sentence.kind)
+            statements = [sentence.words]
+            if content and sentence.has_words(content):
+                statements += sentence.list_consequences()
+            for statement in statements:
+                match = self._compare(words, statement, context)
+                if match.outcome == "supported":
+                    return Decision("supported", sentence.kind)
+                if match.outcome == "contradicted" and contradicted is None:
+                    contradicted = Decision("contradicted", sentence.kind)
         return contradicted or _OPEN
 
     def find_stated(self, claim: ClaimText) -> Stated:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from eval.synthlink.claims.verb_forms import IRREGULAR_VERBS
 from kg.base.plain_text import list_words
 
 # Relation: its words, and the relation that is its opposite. Only words that assert the relation in
@@ -143,6 +144,7 @@ overtake overtook surpass surpassed outstrip outstripped überholte überholten
 isolate isolated isolierte isoliert
 defeat defeated defeats beat besiegte besiegten besiegt
 """.strip().splitlines()
+_VERB_FORMS: Final = [" ".join(row) for row in IRREGULAR_VERBS]
 _NOUN_SYNONYMS: Final = """
 colleagues others team kollegen
 contest competition wettbewerb
@@ -188,11 +190,16 @@ RELATION_BY_WORD: Final[dict[str, frozenset[str]]] = {
         name
         for name, words in (
             *((name, list_words(words)) for name, (words, _) in _RELATIONS.items()),
-            *((row.split()[0] + "*", row.split()) for row in (*_SYNONYMS, *_NOUN_SYNONYMS)),
+            *((row.split()[0] + "*", row.split()) for row in (*_SYNONYMS, *_VERB_FORMS, *_NOUN_SYNONYMS)),
         )
         if word in words
     )
-    for text in (*(words for words, _ in _RELATIONS.values()), *_SYNONYMS, *_NOUN_SYNONYMS)
+    for text in (
+        *(words for words, _ in _RELATIONS.values()),
+        *_SYNONYMS,
+        *_VERB_FORMS,
+        *_NOUN_SYNONYMS,
+    )
     for word in list_words(text)
 }
 """Word → the relations and meanings that it can express."""

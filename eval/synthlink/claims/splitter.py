@@ -58,6 +58,14 @@ _SUBORDINATE: Final = _JOINING | frozenset(list_words("to zu der die das den dem
 _NEXT_DENIAL: Final = re.compile(
     r",\s+(?:and|but|nor|since|for|as|because|while|und|denn|da|weil)\s+", re.IGNORECASE
 )
+# "X did not open and was never built" denies two things of X.
+_SECOND_DENIAL: Final = re.compile(
+    r",?\s+(?:and|but)\s+(?=(?:(?:did|does|do|is|are|was|were|has|have|had|could|can)\s+"
+    r"(?:not|never)|never)\s+[a-z])"
+)
+_FIRST_DENIAL: Final = re.compile(
+    r"\s(?:(?:did|does|do|is|are|was|were|has|have|had|could|can)\s+(?:not|never)|never)\s"
+)
 _PRONOUN: Final = re.compile(
     r"(?:(?:in|at|by|on|with)\s+\w+,?\s+)?(?:it|its|he|his|she|her|they|their|this|these|that|those|such|er|sie|es|"
     r"sein|seine|ihr|ihre|dieser|diese|dieses|dessen|deren)\s",
@@ -179,6 +187,13 @@ def _split_denied(sentence: str) -> list[tuple[str, str, bool]]:
                 is_reported = is_reported or _SCOPE.search(head) is not None
                 before, rest = f"{before} {head}".strip(), tail
                 break
+        second, first = _SECOND_DENIAL.search(rest), _FIRST_DENIAL.search(rest)
+        if second and first and first.start() < second.start() and not _SCOPE.search(rest):
+            subject, head = rest[: first.start()], rest[: second.start()]
+            if "," not in subject and not _has_verb(subject):
+                parts.append((head, before, is_reported))
+                before = f"{before} {head}".strip()
+                rest = f"{subject} {rest[second.end() :]}"
         if rest:
             parts.append((rest, before, is_reported))
         is_reported = is_reported or _SCOPE.search(rest) is not None
@@ -294,6 +309,8 @@ def is_list(text: str) -> bool:
     if len(items) > 1 and short and _names_opposites(items):
         return True
     words = split_text(text)
+    if any(word.kind == "negation" for word in words) and any(map(is_verb, words)):
+        return False  # who denies "A or B" denies both
     return any(
         word.key in ("or", "oder")
         and 0 < index < len(words) - 1

@@ -275,7 +275,7 @@ TRIANGLE = QUESTIONS["HIA-01"]
         ("Eli Whitney patented the cotton gin in 1794.", "supported"),
         ("In 1794 the cotton gin was patented by Eli Whitney.", "supported"),
         ("Eli Whitney patented the cotton gin in 1793.", "contradicted"),
-        ("The cotton gin patented Eli Whitney in 1794.", "open"),
+        ("The cotton gin patented Eli Whitney in 1794.", "contradicted"),
         ("Eli Whitney's brother patented the cotton gin in 1794.", "open"),
         ("It is a popular myth that Eli Whitney patented the cotton gin.", "contradicted"),
         ("Some say that Eli Whitney patented the cotton gin.", "open"),
