@@ -34,6 +34,7 @@ MAX_CLAIM_WORDS: Final = 120
 _MAX_SENTENCE_WORDS: Final = 120
 # What is inserted between two commas after the first words of a sentence.
 _INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
+_TOO_MANY_MISSING: Final = 2
 _REPORTING: Final = frozenset(("that", "whether", "if", "dass", "daß", "ob"))
 
 Verdict = Literal["supported", "contradicted", "not found", "open"]
@@ -70,12 +71,19 @@ class _Sentence:
         self._keys = {word.key for word in words}
         self._consequences: list[list[Word]] | None = None
 
-    def has_words(self, claim: Sequence[Word]) -> bool:
-        """Returns whether the sentence has all words of a claim, whatever it says with them."""
-        return all(
-            word.key in self._keys or any(is_same(word, other) for other in self.words)
-            for word in claim
-        )
+    def count_missing(self, claim: Sequence[Word]) -> int:
+        """Counts the words of a claim that the sentence does not have, up to two.
+
+        With one, the claim may say the opposite; with two, the sentence decides nothing.
+        """
+        count = 0
+        for word in claim:
+            if word.key in self._keys or any(is_same(word, other) for other in self.words):
+                continue
+            count += 1
+            if count == _TOO_MANY_MISSING:
+                break
+        return count
 
     def list_consequences(self) -> list[list[Word]]:
         """Returns what follows from the sentence, without the sentence itself."""
@@ -183,8 +191,11 @@ class ClaimDecider:
         contradicted: Decision | None = None
         content = [word for word in get_content(words) if word.kind != "number"]
         for sentence in self._sentences:
+            n_missing = sentence.count_missing(content)
+            if n_missing == _TOO_MANY_MISSING:
+                continue
             statements = [sentence.words]
-            if content and sentence.has_words(content):
+            if content and not n_missing:
                 statements += sentence.list_consequences()
             for statement in statements:
                 match = self._compare(words, statement, context)

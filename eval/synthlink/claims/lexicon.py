@@ -42,7 +42,7 @@ _RELATIONS: Final[dict[str, tuple[str, str]]] = {
         "decrease decreases decreased reduce reduces reduced reduction lower lowers lowered fall "
         "falls fell fallen decline declines declined drop dropped shrink shrank shrunk weaken "
         "weakened diminish diminished less fewer sank sanken senkte senkten verringerte "
-        "verringerten fiel fielen weniger schwächte",
+        "verringerten fiel fielen weniger schwächte cut",
         "increase",
     ),
     "begin": (
@@ -142,6 +142,15 @@ link linked links connect connected connects join joined joins verband verbindet
 lead led leader head headed chief anführer leiter leitete geführt angeführt
 overtake overtook surpass surpassed outstrip outstripped überholte überholten
 isolate isolated isolierte isoliert
+persuade persuaded convince convinced überzeugte überzeugten überzeugt
+organise organised organize organized staged organisierte organisierten organisiert
+notice noticed observe observed bemerkte bemerkten bemerkt beobachtete
+purify purified reinigte reinigten gereinigt
+occupy occupied besetzte besetzten besetzt
+ratify ratified ratifizierte ratifiziert
+warn warned warnte warnten gewarnt
+report reported announce announced meldete meldeten gemeldet
+record recorded register registered registrierte registrierten aufgezeichnet
 defeat defeated defeats beat besiegte besiegten besiegt
 """.strip().splitlines()
 _VERB_FORMS: Final = [" ".join(row) for row in IRREGULAR_VERBS]
@@ -176,6 +185,10 @@ war wars warfare krieg kriege
 peace frieden
 treaty pact agreement convention vertrag abkommen pakt
 prize award preis
+annual yearly jährlich jährliche jährlichen
+mould mold schimmelpilz
+riot riots unrest unruhen
+firm firms company companies firma firmen unternehmen
 scientist scientists researcher researchers forscher wissenschaftler
 satellite satellit
 vaccine vaccination impfung impfstoff
@@ -218,6 +231,7 @@ PHRASES: Final[dict[tuple[str, str], str]] = {
         ("broke break breaks", "out", "began"),
         ("set", "up", "established"),
         ("put", "up", "built"),
+        ("won win wins", "over", "persuaded"),
         ("grew grows turned turns", "into", "became"),
         ("shut", "down", "closed"),
         ("died die", "out", "died"),
@@ -295,7 +309,7 @@ LIGHT: Final = frozenset(
         "der die das den dem des ein eine einen einem einer eines und ist sind war waren wurde "
         "wurden wird werden worden sein seine seinen ihre ihren hat haben hatte hatten in im am an "
         "auf zu zum zur von vom mit für bei aus als es sie er sich dass daß auch dann so "
-        "schließlich später darauf daraufhin etwa rund circa ungefähr durch"
+        "schließlich später darauf daraufhin etwa rund circa ungefähr durch ab seit bis jahr jahre"
     )
 )
 """Words without content of their own; what they say about roles is judged by the order of names."""

@@ -66,6 +66,8 @@ _SECOND_DENIAL: Final = re.compile(
 _FIRST_DENIAL: Final = re.compile(
     r"\s(?:(?:did|does|do|is|are|was|were|has|have|had|could|can)\s+(?:not|never)|never)\s"
 )
+# A second part that still depends on what is said before it: "…, and that it did not".
+_REPORTED_PART: Final = re.compile(r"(?:that|whether|if|dass|daß|ob)\s", re.IGNORECASE)
 _PRONOUN: Final = re.compile(
     r"(?:(?:in|at|by|on|with)\s+\w+,?\s+)?(?:it|its|he|his|she|her|they|their|this|these|that|those|such|er|sie|es|"
     r"sein|seine|ihr|ihre|dieser|diese|dieses|dessen|deren)\s",
@@ -183,9 +185,10 @@ def _split_denied(sentence: str) -> list[tuple[str, str, bool]]:
         for end in _NEXT_DENIAL.finditer(rest):
             head, tail = rest[: end.start()], rest[end.end() :]
             if _denies(head) and _denies(tail) and _has_verb(head) and _has_verb(tail):
+                # "It is a myth that A, and no B did it" says the second itself.
                 parts.append((head, before, is_reported))
-                is_reported = is_reported or _SCOPE.search(head) is not None
                 before, rest = f"{before} {head}".strip(), tail
+                is_reported = is_reported or _REPORTED_PART.match(tail) is not None
                 break
         second, first = _SECOND_DENIAL.search(rest), _FIRST_DENIAL.search(rest)
         if second and first and first.start() < second.start() and not _SCOPE.search(rest):

@@ -89,7 +89,11 @@ IRREGULAR_VERBS: Final[tuple[tuple[str, ...], ...]] = tuple(
     tuple(row.split()) for row in _ROWS.strip().splitlines()
 )
 """Base, past and participle of verbs without the ending -ed; the participle only if it differs."""
-_PAST: Final = {row[0]: row[1] for row in IRREGULAR_VERBS if len(row) > 1}
+_PAST: Final = {row[0]: row[1] for row in IRREGULAR_VERBS if len(row) > 1} | {
+    "have": "had",
+    "be": "was",
+    "do": "did",
+}
 _UNCHANGED: Final = frozenset(("put", "set", "cut", "let", "shut", "hit", "cost", "spread"))
 IRREGULAR_PASTS: Final = frozenset(
     form for row in IRREGULAR_VERBS for form in row[1:] if form not in ("lay", "saw", "shot", "rose")
