@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
-from eval.synthlink.claims.comparison import Match, compare_texts
+from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names
 from eval.synthlink.claims.consequences import list_consequences
+from eval.synthlink.claims.german_claims import read_german, translate_words
 from eval.synthlink.claims.known_words import KnownWords
 from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
 from eval.synthlink.claims.polarity import Reading, read_polarity
@@ -149,6 +150,8 @@ class ClaimDecider:
         if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
             return _OPEN
         decision = self._decide_reading(reading, words, claim.context)
+        if decision.verdict == "open" and claim.german:
+            decision = self._decide_german(reading, words, claim.context)
         if decision.verdict == "open" and claim.resolved:
             named = claim._replace(text=claim.resolved, context="")
             decision = self._decide_reading(*self.read(named), "")
@@ -179,6 +182,21 @@ class ClaimDecider:
         is_stated = decision.verdict == "supported"
         return decision._replace(verdict="contradicted") if is_stated else _OPEN
 
+    def _decide_german(self, reading: Reading, words: list[Word], context: str) -> Decision:
+        """Decides a German claim by its English readings, of which one may be supported.
+
+        Who did what is not sure enough in German to hold that a reading reverses the evidence.
+        """
+        if reading.polarity == "unclear" or _is_hedged(words):
+            return _OPEN
+        before = translate_words(split_text(context, self._names, german=True), self.known.words)
+        for english in read_german(words, self.known.words):
+            decision = self._compare_sentences(english, before)
+            if decision.verdict == "supported":
+                is_denied = reading.polarity == "denied"
+                return decision._replace(verdict="contradicted") if is_denied else decision
+        return _OPEN
+
     def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
         """Decides a claim as if it was asserted."""
         is_plain = _is_plain(text, words)
@@ -188,8 +206,13 @@ class ClaimDecider:
         trait = self._traits.compare(words, self._given_names).finding
         if is_plain and trait != "open":
             return Decision(trait)
+        return self._compare_sentences(words, self._read_context(context))
+
+    def _compare_sentences(self, words: Sequence[Word], context: Sequence[Word]) -> Decision:
+        """Compares a claim, read as an assertion, with the sentences of the evidence."""
         contradicted: Decision | None = None
-        content = [word for word in get_content(words) if word.kind != "number"]
+        named = drop_given_names(words, self._given_names)
+        content = [word for word in get_content(named) if word.kind != "number"]
         for sentence in self._sentences:
             n_missing = sentence.count_missing(content)
             if n_missing == _TOO_MANY_MISSING:
@@ -220,8 +243,9 @@ class ClaimDecider:
         is_supported = reading.polarity == "asserted" and decision.verdict == "supported"
         stated: set[str] = set()
         wrong: set[str] = set()
+        context = self._read_context(claim.context)
         for fact, fact_words in self._facts:
-            match = self._compare(words, fact_words, claim.context)
+            match = self._compare(words, fact_words, context)
             if match.outcome == "contradicted":
                 wrong.add(fact)
             elif match.has_all and (match.outcome == "supported" or is_supported):
@@ -250,9 +274,13 @@ class ClaimDecider:
             frozenset(stated), frozenset(wrong), frozenset(triples), frozenset(wrong_triples)
         )
 
-    def _compare(self, words: Sequence[Word], evidence: Sequence[Word], context: str) -> Match:
-        before = split_text(context, self._names) if context else ()
-        return compare_texts(words, evidence, before, self._given_names)
+    def _read_context(self, context: str) -> Sequence[Word]:
+        return split_text(context, self._names) if context else ()
+
+    def _compare(
+        self, words: Sequence[Word], evidence: Sequence[Word], context: Sequence[Word]
+    ) -> Match:
+        return compare_texts(words, evidence, context, self._given_names)
 
 
 def split_fact(fact: str) -> list[str]:
