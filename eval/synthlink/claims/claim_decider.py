@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
 from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names
-from eval.synthlink.claims.consequences import list_consequences
+from eval.synthlink.claims.consequences import find_verb, list_consequences
 from eval.synthlink.claims.german_claims import read_german, translate_words
 from eval.synthlink.claims.known_words import KnownWords
 from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
@@ -19,7 +19,9 @@ from eval.synthlink.claims.words import (
     Word,
     collect_names,
     get_content,
+    get_relations,
     is_same,
+    is_verb,
     split_text,
 )
 from eval.synthlink.sentences import list_expected_facts, split_sentences
@@ -36,6 +38,11 @@ _MAX_SENTENCE_WORDS: Final = 120
 # What is inserted between two commas after the first words of a sentence.
 _INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
 _TOO_MANY_MISSING: Final = 2
+# "BASF: synthetic indigo, 1897."
+_LABEL: Final = re.compile(r"[A-ZÄÖÜ0-9][^:;,.→]{1,60}:\s[^:;→]{3,80}")
+_PARTICLES: Final = frozenset(("out", "up", "on", "off", "over"))
+_UNDOING: Final = frozenset(("prevent", "end", "repeal", "ban", "refute", "lose", "ruin"))
+"""Relations that a mere name and thing do not say."""
 _REPORTING: Final = frozenset(("that", "whether", "if", "dass", "daß", "ob"))
 
 Verdict = Literal["supported", "contradicted", "not found", "open"]
@@ -206,27 +213,59 @@ class ClaimDecider:
         trait = self._traits.compare(words, self._given_names).finding
         if is_plain and trait != "open":
             return Decision(trait)
-        return self._compare_sentences(words, self._read_context(context))
+        decision = self._compare_sentences(words, self._read_context(context))
+        if decision.verdict == "open" and _LABEL.fullmatch(text) and not any(map(is_verb, words)):
+            return self._compare_label(text)
+        return decision
+
+    def _compare_label(self, text: str) -> Decision:
+        """Decides "X: Y, 1897", which says of X what a sentence says with some verb."""
+        who, _, what = text.partition(":")
+        first, second = (split_text(part, self._names) for part in (who, f"… {what}"))
+        for sentence in self._sentences:
+            verb = find_verb(sentence.words)
+            if verb is None or get_relations(sentence.words[verb].key) & _UNDOING:
+                continue
+            end = verb + 1
+            while end < len(sentence.words) and sentence.words[end].key in _PARTICLES:
+                end += 1
+            decision = self._compare_sentence(
+                [*first, *sentence.words[verb:end], *second], sentence, ()
+            )
+            if decision.verdict == "supported":
+                return decision
+        return _OPEN
 
     def _compare_sentences(self, words: Sequence[Word], context: Sequence[Word]) -> Decision:
         """Compares a claim, read as an assertion, with the sentences of the evidence."""
         contradicted: Decision | None = None
+        for sentence in self._sentences:
+            decision = self._compare_sentence(words, sentence, context)
+            if decision.verdict == "supported":
+                return decision
+            if decision.verdict == "contradicted" and contradicted is None:
+                contradicted = decision
+        return contradicted or _OPEN
+
+    def _compare_sentence(
+        self, words: Sequence[Word], sentence: _Sentence, context: Sequence[Word]
+    ) -> Decision:
+        """Compares a claim with a sentence of the evidence and what follows from it."""
         named = drop_given_names(words, self._given_names)
         content = [word for word in get_content(named) if word.kind != "number"]
-        for sentence in self._sentences:
-            n_missing = sentence.count_missing(content)
-            if n_missing == _TOO_MANY_MISSING:
-                continue
-            statements = [sentence.words]
-            if content and not n_missing:
-                statements += sentence.list_consequences()
-            for statement in statements:
-                match = self._compare(words, statement, context)
-                if match.outcome == "supported":
-                    return Decision("supported", sentence.kind)
-                if match.outcome == "contradicted" and contradicted is None:
-                    contradicted = Decision("contradicted", sentence.kind)
-        return contradicted or _OPEN
+        n_missing = sentence.count_missing(content)
+        if n_missing == _TOO_MANY_MISSING:
+            return _OPEN
+        statements = [sentence.words]
+        if content and not n_missing:
+            statements += sentence.list_consequences()
+        outcomes = set()
+        for statement in statements:
+            match = self._compare(words, statement, context)
+            if match.outcome == "supported":
+                return Decision("supported", sentence.kind)
+            outcomes.add(match.outcome)
+        return Decision("contradicted", sentence.kind) if "contradicted" in outcomes else _OPEN
 
     def find_stated(self, claim: ClaimText) -> Stated:
         """Returns which facts and triples a claim states or contradicts."""

@@ -194,7 +194,7 @@ def _iter_subjects(
 ) -> Iterable[tuple[list[_Token], list[_Token]]]:
     """Yields the subject, before or after the verb, and the other words after the verb."""
     is_adverbial = head[0].is_preposition or all(
-        token.is_number or token.word.kind == "light" for token in head
+        token.is_number or (token.word.kind == "light" and token.key != "=it") for token in head
     )
     if not is_adverbial:
         yield head, rest

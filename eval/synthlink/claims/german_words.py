@@ -14,7 +14,7 @@ built baute bauten gebaut errichtete errichteten errichtet
 made machte machten gemacht
 developed entwickelte entwickelten entwickelt
 invented erfand erfanden erfunden
-devised ersann ersannen ersonnen entwarf entwarfen entworfen
+devised ersann ersannen ersonnen entwarf entwarfen entworfen entwickelte entwickelten entwickelt
 found fand fanden gefunden
 discovered entdeckte entdeckten entdeckt
 proved bewies bewiesen
