@@ -8,11 +8,11 @@ it names them in the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import RELATION_BY_WORD
-from eval.synthlink.claims.words import get_content, is_same_word, split_text
+from eval.synthlink.claims.words import Word, get_content, is_same, is_same_word, split_text
 from eval.synthlink.items import Question, Triple
 from kg.base.plain_text import list_words
 
@@ -70,6 +70,14 @@ _GENERAL: Final = frozenset(
 )
 """Words of names that occur with many things, so that alone they name none."""
 
+_OF_CHANGE: Final = frozenset(
+    list_words(
+        "collapse decline end ending loss fall reduction destruction shortage lack death deaths "
+        "disappearance failure closing closure ban defeat extinction weakness growth rise spread "
+        "recovery return ruin abolition repeal increase decrease withdrawal removal reversal limits"
+    )
+)
+"""Heads of names without which the rest says something else, or the opposite."""
 _MIN_SHARE: Final = 0.5
 _MIN_TELLING: Final = 2
 """A side names a node if it has half of the words of its name, or two that tell."""
@@ -109,6 +117,20 @@ class CauseChain:
             if not is_causal((subject, predicate, thing), hindering=True):
                 words = split_name(thing if ":" in thing else f":{thing}")
                 self._traits[subject] = (*self._traits.get(subject, ()), *words)
+        self._calls = {
+            node: (*keys, *self._traits.get(node, ())) for node, keys in self._nodes.items()
+        }
+        self._facts: dict[str, list[list[Word]]] = {}
+        self._told: dict[str, frozenset[str]] = {}
+        for step in question.steps:
+            words = get_content(split_text(step.fact, names))
+            about = {triple[0] for triple in step.triples} & {*self._nodes}
+            for node in about:
+                self._facts.setdefault(node, []).append(words)
+            if len(about) == 1:
+                (node,) = about
+                told = {word.key for word in words if word.kind == "name"}
+                self._told[node] = self._told.get(node, frozenset()) | told
         self._effects = _close_edges(edges)
         self._later = _close_edges(ordered)
         self._changes = {
@@ -189,15 +211,42 @@ class CauseChain:
                 best, best_score = {node}, score
             elif score == best_score:
                 best.add(node)
+        if not best:
+            # "The wreck of Shovell's fleet": a fact about one thing only has the name.
+            keys = {word.key for word in words if self._is_own_name(word.key, self._told)}
+            return {node for node, told in self._told.items() if keys & {*told}}, False
         called = {key for node in best for key in (*self._nodes[node], *self._traits.get(node, ()))}
-        sure = all(any(is_same_word(word.key, key) for key in called) for word in words)
-        return best, sure
+        sure = all(any(is_same_word(word.key, key) for key in called) for word in words) or (
+            any(self._tells(node, words) for node in best)
+        )
+        return best, sure and not any(self._lacks_change(node, words) for node in best)
 
-    def _is_own_name(self, key: str) -> bool:
+    def _tells(self, node: str, words: Sequence[Word]) -> bool:
+        """Returns whether a fact about a thing has some words in their order.
+
+        "Busicom's order to Intel" has those of "Busicom placed an order with Intel".
+        """
+        for fact in self._facts.get(node, ()):
+            following = iter(fact)
+            if all(any(is_same(word, other) for other in following) for word in words):
+                return True
+        return False
+
+    def _lacks_change(self, node: str, words: Sequence[Word]) -> bool:
+        """Returns whether a side leaves out the word that says what became of a thing.
+
+        "Indian indigo" is not the collapse of Indian indigo.
+        """
+        head = self._heads[node]
+        return head in _OF_CHANGE and not any(is_same_word(word.key, head) for word in words)
+
+    def _is_own_name(
+        self, key: str, called: Mapping[str, Collection[str]] | None = None
+    ) -> bool:
         """Returns whether a word is a name, and that of one node only."""
         is_name = key in self._names or any(map(str.isdigit, key))
-        called = [(*keys, *self._traits.get(node, ())) for node, keys in self._nodes.items()]
-        return is_name and sum(key in keys for keys in called) == 1
+        calls = (self._calls if called is None else called).values()
+        return is_name and sum(key in keys for keys in calls) == 1
 
 
 def _split_sides(text: str) -> tuple[str, str, str] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
 from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names
-from eval.synthlink.claims.consequences import find_verb, list_consequences
+from eval.synthlink.claims.consequences import complete_passive, find_verb, list_consequences
 from eval.synthlink.claims.german_claims import read_german, translate_words
 from eval.synthlink.claims.known_words import KnownWords
 from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
@@ -214,6 +214,10 @@ class ClaimDecider:
         if is_plain and trait != "open":
             return Decision(trait)
         decision = self._compare_sentences(words, self._read_context(context))
+        if decision.verdict == "open":
+            passive = complete_passive(words)
+            if passive:
+                decision = self._compare_sentences(passive, self._read_context(context))
         if decision.verdict == "open" and _LABEL.fullmatch(text) and not any(map(is_verb, words)):
             return self._compare_label(text)
         return decision

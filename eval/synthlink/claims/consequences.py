@@ -28,6 +28,7 @@ _INTENSIFIERS: Final = frozenset(
         "quickly dramatically steadily"
     )
 )
+_AMOUNTS: Final = frozenset(("dozens", "scores", "hundreds", "thousands", "millions"))
 _ARTICLES: Final = frozenset(("the", "a", "an", "its", "their", "his", "her"))
 _PREPOSITIONS: Final = frozenset(
     list_words(
@@ -74,7 +75,7 @@ def list_consequences(words: Sequence[Word]) -> list[list[Word]]:
     Args:
         words: words of the sentence.
     """
-    plain = [word for word in words if word.key not in _INTENSIFIERS]
+    plain = _drop_amounts([word for word in words if word.key not in _INTENSIFIERS])
     found: dict[tuple[int, ...], list[Word]] = {}
 
     def add(following: list[Word]) -> None:
@@ -97,6 +98,22 @@ def list_consequences(words: Sequence[Word]) -> list[list[Word]]:
                 if len(found) >= _MAX_FOLLOWING:
                     return list(found.values())
     return list(found.values())
+
+
+def _drop_amounts(words: Sequence[Word]) -> list[Word]:
+    """Leaves out "dozens of", which says more than that there were some."""
+    return [
+        word
+        for place, word in enumerate(words)
+        if not (
+            (
+                word.key in _AMOUNTS
+                and place + 1 < len(words)
+                and words[place + 1].key == "of"
+            )
+            or (word.key == "of" and place and words[place - 1].key in _AMOUNTS)
+        )
+    ]
 
 
 def find_verb(words: Sequence[Word]) -> int | None:
@@ -158,6 +175,9 @@ def _iter_conjuncts(words: Sequence[Word]) -> Iterator[list[Word]]:
             continue
         if any(one.key in _BOTH or one.key in SYMMETRIC for one in words if one is not word):
             continue
+        if _shares_noun(words, place):
+            yield [*words[:place], *words[place + 2 :]]
+            yield [*words[: place - 1], *words[place + 1 :]]
         first = _find_start(words, place)
         end = _find_end(words, place + 1)
         if first is None or end is None:
@@ -170,6 +190,16 @@ def _iter_conjuncts(words: Sequence[Word]) -> Iterator[list[Word]]:
                 for index, item in enumerate(kept):
                     joined += [word, *item] if index and index == len(kept) - 1 else item
                 yield [*words[:first], *joined, *words[end:]]
+
+
+def _shares_noun(words: Sequence[Word], place: int) -> bool:
+    """Returns whether "and" joins two nouns before one: "safety and labour laws"."""
+    if place + 2 >= len(words):
+        return False
+    around = (words[place - 1], words[place + 1], words[place + 2])
+    return all(word.kind == "content" and not _is_past(word) for word in around) and words[
+        place + 2
+    ].key.endswith("s")
 
 
 def _find_start(words: Sequence[Word], place: int) -> int | None:
@@ -267,3 +297,17 @@ def make_passive(words: Sequence[Word]) -> list[Word] | None:
     if end < len(words) and words[end].key not in _PREPOSITIONS | _FOR:
         return None
     return [*thing, _WAS, words[verb], *words[end:]]
+
+
+def complete_passive(words: Sequence[Word]) -> list[Word] | None:
+    """Returns "X was displaced" for the headline "X displaced"; None for other sentences."""
+    last = words[-1] if words else None
+    if (
+        last is None
+        or len(words) < len(("X", "displaced"))
+        or not _is_past(last)
+        or last.key in _INTRANSITIVE | _AUXILIARIES
+        or any(_is_past(word) or word.key in _AUXILIARIES for word in words[:-1])
+    ):
+        return None
+    return [*words[:-1], _WAS, last]

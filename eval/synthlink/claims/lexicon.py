@@ -313,6 +313,23 @@ LIGHT: Final = frozenset(
     )
 )
 """Words without content of their own; what they say about roles is judged by the order of names."""
+DEMONYMS: Final = {
+    "british": "britain",
+    "uk": "britain",
+    "french": "france",
+    "german": "germany",
+    "english": "england",
+    "irish": "ireland",
+    "swiss": "switzerland",
+    "dutch": "netherlands",
+    "spanish": "spain",
+    "chinese": "china",
+    "polish": "poland",
+    "american": "america",
+    "us": "america",
+    "usa": "america",
+}
+"""Adjective or abbreviation of a country → its name."""
 UNTELLING_NAMES: Final = frozenset(
     list_words(
         "river lake sea ocean mount mountain island islands bay city town territory state states "

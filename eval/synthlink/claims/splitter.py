@@ -78,6 +78,7 @@ _SUBJECT: Final = re.compile(
     r"(?:the|a|an|its|his|her|their|this|these|that|those|it|he|she|they|some|most|many|in|der|"
     r"die|das|ein|eine|sein|seine|ihre?|er|sie|es|\d{4})\s|[A-ZÄÖÜ]",
 )
+_DEFINITE: Final = re.compile(r"the\s+(?P<noun>[a-z]+)\s", re.IGNORECASE)
 _MIN_LIST_ITEMS: Final = 3
 _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
@@ -163,10 +164,19 @@ def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
     claims = []
     for part, before, is_uncertain in parts:
         context = ""
-        if _RELATIVE.match(part) or _PRONOUN.match(part):
-            context = previous if part is first else before
+        above = previous if part is first else before
+        if _RELATIVE.match(part) or _PRONOUN.match(part) or _names_again(part, above):
+            context = above
         claims.append(ClaimText(part, context, is_retracted=is_uncertain, is_list=is_list(part)))
     return claims
+
+
+def _names_again(part: str, before: str) -> bool:
+    """Returns whether a part begins with "the act" and the text before it names one act only."""
+    noun = _DEFINITE.match(part)
+    return noun is not None and (
+        len(re.findall(rf"\b{re.escape(noun['noun'])}s?\b", before, re.IGNORECASE)) == 1
+    )
 
 
 def _split_denied(sentence: str) -> list[tuple[str, str, bool]]:

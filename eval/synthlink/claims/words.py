@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import (
+    DEMONYMS,
     ENDINGS,
     GERMAN,
     HEDGES,
@@ -261,6 +262,8 @@ def _is_same_name(first: str, second: str) -> bool:
     "Haiti" and "Haitian" are, but not "Parker" and "Parks", nor "Treaty" and "Convention".
     """
     short, long = sorted((first, second), key=len)
+    if DEMONYMS.get(first, first) == DEMONYMS.get(second, second):
+        return True
     return short == long or (
         len(short) >= _MIN_STEM and long.startswith(short) and long[len(short) :] in _ADJECTIVES
     )
