@@ -22,7 +22,8 @@ _CHANGES: Final = {"increased": "raised", "reduced": "lowered", "limited": "lowe
 _HINDERING: Final = frozenset(("reduced", "limited", "replaced"))
 """Relations that say which comes first, but not that one led to the other."""
 _FORWARD = (
-    r"→|⇒|led (?:directly |eventually |finally )?to|leads to|leading to|caused|causes|brought "
+    r"→|⇒|prompted|spurred|fuell?ed|ushered in|provoked|gave birth to|helped (?:to )?bring about|"
+    r"made way for|opened the way (?:for|to)|laid the (?:basis|foundations?|ground) for|led (?:directly |eventually |finally )?to|leads to|leading to|caused|causes|brought "
     r"(?:about|on)|brings about|resulted in|gave rise to|set off|triggered|sparked|started|made "
     r"possible|enabled|paved the way (?:for|to)|inspired|contributed to|was the (?:cause|reason) "
     r"(?:of|for)|and so|so that|führte(?:n)? (?:schließlich |dann )?zu[mr]?|verursachte(?:n)?|"
@@ -33,9 +34,9 @@ _BE = (
     r"(?:(?:directly|eventually|finally|ultimately|actually|really)\s+)?"
 )
 _BACKWARD = (
-    r"resulted from|came from|arose from|stemmed from|"
+    r"grew out of|sprang from|followed on from|resulted from|came from|arose from|stemmed from|"
     rf"{_BE}(?:caused|brought about|brought on|triggered|sparked|made possible|enabled|inspired|"
-    r"set off|started) by|"
+    r"set off|started|prompted|spurred|fuell?ed|provoked|driven) by|"
     r"(?:was|were|is|are) (?:an? |the )?(?:result|consequence|effect|outcome|product) of|"
     r"as a (?:result|consequence) of|because of|because|due to|owing to|thanks to|"
     r"followed from|weil|wegen|aufgrund|infolge|dank|wurde durch|entstand aus|"
@@ -59,7 +60,8 @@ _PLAIN: Final = re.compile(
     re.IGNORECASE,
 )
 _LED_TO_DO: Final = re.compile(
-    r"(?<!\w)led\s+(?P<who>[^,;]+?)\s+to\s+(?=[a-z]+\s)|(?<!\w)made\s+(?P<what>[^,;]+?)\s+possible"
+    r"(?<!\w)(?:led|moved|drove|prompted|pushed|spurred|inspired|forced)\s+(?P<who>[^,;]+?)\s+to\s+"
+    r"(?=[a-z]+\s)|(?<!\w)made\s+(?P<what>[^,;]+?)\s+possible"
 )
 _GENERAL: Final = frozenset(
     list_words(

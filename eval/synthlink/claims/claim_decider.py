@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
 from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names
-from eval.synthlink.claims.consequences import complete_passive, find_verb, list_consequences
+from eval.synthlink.claims.consequences import (
+    complete_passive,
+    find_verb,
+    list_consequences,
+    make_passive,
+)
 from eval.synthlink.claims.german_claims import read_german, translate_words
 from eval.synthlink.claims.known_words import KnownWords
 from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
-from eval.synthlink.claims.polarity import Reading, read_polarity
+from eval.synthlink.claims.polarity import SOMEBODY, Reading, drop_reason, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits
 from eval.synthlink.claims.words import (
@@ -157,6 +162,9 @@ class ClaimDecider:
         if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
             return _OPEN
         decision = self._decide_reading(reading, words, claim.context)
+        head = drop_reason(claim.text) if decision.verdict == "open" else ""
+        if head:
+            decision = self._decide_reading(*self.read(claim._replace(text=head)), claim.context)
         if decision.verdict == "open" and claim.german:
             decision = self._decide_german(reading, words, claim.context)
         if decision.verdict == "open" and claim.resolved:
@@ -198,11 +206,19 @@ class ClaimDecider:
             return _OPEN
         before = translate_words(split_text(context, self._names, german=True), self.known.words)
         for english in read_german(words, self.known.words):
-            decision = self._compare_sentences(english, before)
+            decision = self._decide_words(english, before)
             if decision.verdict == "supported":
                 is_denied = reading.polarity == "denied"
                 return decision._replace(verdict="contradicted") if is_denied else decision
         return _OPEN
+
+    def _decide_words(self, words: Sequence[Word], context: Sequence[Word]) -> Decision:
+        """Decides a claim in translation, of which only the words are known."""
+        text = " ".join(word.text for word in words)
+        is_forward = self._chain.find_link(text).direction == "forward"
+        if is_forward or self._traits.compare(words, self._given_names).finding == "supported":
+            return Decision("supported")
+        return self._compare_sentences(words, context)
 
     def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
         """Decides a claim as if it was asserted."""
@@ -215,7 +231,8 @@ class ClaimDecider:
             return Decision(trait)
         decision = self._compare_sentences(words, self._read_context(context))
         if decision.verdict == "open":
-            passive = complete_passive(words)
+            is_somebody = words[:1] and words[0].text == SOMEBODY
+            passive = make_passive(words) if is_somebody else complete_passive(words)
             if passive:
                 decision = self._compare_sentences(passive, self._read_context(context))
         if decision.verdict == "open" and _LABEL.fullmatch(text) and not any(map(is_verb, words)):

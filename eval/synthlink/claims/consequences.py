@@ -25,7 +25,7 @@ _MAX_PHRASES: Final = 3
 _INTENSIFIERS: Final = frozenset(
     list_words(
         "far much sharply greatly steeply strongly vastly considerably significantly rapidly "
-        "quickly dramatically steadily"
+        "quickly dramatically steadily downriver upriver downstream upstream"
     )
 )
 _AMOUNTS: Final = frozenset(("dozens", "scores", "hundreds", "thousands", "millions"))
@@ -287,7 +287,7 @@ def make_passive(words: Sequence[Word]) -> list[Word] | None:
     end = verb + 1
     while end < len(words) and (
         words[end].key in _ARTICLES
-        or words[end].key == "of"
+        or words[end].key in ("of", "and")
         or (words[end].kind in ("name", "content", "number") and not _is_past(words[end]))
     ):
         end += 1

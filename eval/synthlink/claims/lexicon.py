@@ -133,7 +133,7 @@ sink sank sunk wreck wrecked shipwreck shipwrecked founder foundered gesunken
 eruption erupt erupted erupts ausbruch brach
 double doubled doubles doubling verdoppelte verdoppelt
 slave slaves enslaved slavery sklave sklaven sklaverei
-split divided spaltete gespalten
+split divided decomposed spaltete gespalten zerlegte zerlegten zerlegt
 ruin ruined ruins ruinierte ruiniert bankrupted
 replace replaced displaces displaced supplant supplanted ersetzte ersetzten verdrängte verdrängt
 show showed shown shows demonstrate demonstrated zeigte zeigten gezeigt

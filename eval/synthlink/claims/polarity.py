@@ -81,6 +81,19 @@ _NO_NOUN: Final = re.compile(
     re.IGNORECASE,
 )
 _ANY: Final = re.compile(r"\s(?:any|ever|whatsoever|at all)(?=[\s.,])", re.IGNORECASE)
+# "Nobody has ever found X": somebody did, or X was found.
+_NOBODY: Final = re.compile(
+    r"^(?:nobody|no one|no-one)\s+(?:(?:has|had)\s+)?(?:ever\s+)?(?=[a-z]+(?:ed|t|d|n|e|w)\s)",
+    re.IGNORECASE,
+)
+_DID_NOTHING: Final = re.compile(
+    r"\b(?:did|does|do)\s+nothing\s+to\s+(?P<base>[a-z]+)\b", re.IGNORECASE
+)
+# Why something is denied, which does not count if it is true.
+_REASON: Final = re.compile(
+    r",\s+(?:since|for|because|as|although|though|even though|least of all|denn|weil|da)\s.+",
+    re.IGNORECASE | re.DOTALL,
+)
 _OR: Final = re.compile(r"\s(?:or|nor|oder)\s", re.IGNORECASE)
 _NOTHING_TO_DO: Final = re.compile(r"\b(?:had|has|have) nothing to do with\b", re.IGNORECASE)
 _NICHT: Final = re.compile(r"\b(?:nicht|nie|niemals|keineswegs)\b", re.IGNORECASE)
@@ -90,6 +103,10 @@ _AFFIRMING: Final = re.compile(
     r"documented|a fact)(?: fact)? that|in fact,?|es ist (?:bekannt|wahr|klar|richtig),? dass)\s+",
     re.IGNORECASE,
 )
+
+
+SOMEBODY: Final = "Somebody"
+"""Who did it, in a claim that says that nobody did."""
 
 
 class Reading(NamedTuple):
@@ -114,6 +131,8 @@ def read_polarity(text: str) -> Reading:
     for pattern, instead in (
         (_NOTHING_TO_DO, "caused"),
         (_NEITHER, r"\g<first> and "),
+        (_NOBODY, f"{SOMEBODY} "),
+        (_DID_NOTHING, lambda match: form_past(match["base"])),
         (_NOT, _assert_verb),
         (_IS_NO, "is"),
         (_NICHT, ""),
@@ -127,6 +146,15 @@ def read_polarity(text: str) -> Reading:
     if n_denials > 1 or any(word.kind == "negation" for word in split_text(claim)):
         return Reading("unclear", claim)
     return Reading("denied" if n_denials else "asserted", claim)
+
+
+def drop_reason(text: str) -> str:
+    """Returns a claim without what it gives as reason of a denial; empty if there is none.
+
+    "The canal never opened, since it was dry" is wrong if the canal opened, wet or dry.
+    """
+    head = _REASON.sub("", text)
+    return head if head != text and read_polarity(head).polarity == "denied" else ""
 
 
 def _assert_verb(match: re.Match[str]) -> str:

@@ -194,6 +194,8 @@ def _split_denied(sentence: str) -> list[tuple[str, str, bool]]:
         # Each part with a negation of its own denies for itself.
         for end in _NEXT_DENIAL.finditer(rest):
             head, tail = rest[: end.start()], rest[end.end() :]
+            if end.group().strip(" ,").casefold() == "nor":
+                tail = f"Nor {tail}"
             if _denies(head) and _denies(tail) and _has_verb(head) and _has_verb(tail):
                 # "It is a myth that A, and no B did it" says the second itself.
                 parts.append((head, before, is_reported))

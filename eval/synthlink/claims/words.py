@@ -115,6 +115,8 @@ def _split_text(text: str, names: frozenset[str], german: bool | None) -> tuple[
             previous = before[-1] if before else ""
             read = read_words(token) if match["words"] else read_digits(token, previous)
             bound = find_bound(before)
+            if read.is_year and previous in ("year", "jahr"):
+                words[-1] = words[-1]._replace(kind="light")  # "the year 1816" is 1816
             words.append(Word(token, read.key or key, "number", match.start(), read, bound))
             is_first = False
             continue
@@ -143,7 +145,9 @@ def _classify(
         read = NumberReading(_VALUES[key])
         return Word(written, read.key, "number", start, read)
     kind: WordKind = "content"
-    if key in NEGATIONS:
+    if written == "Without" and not is_first:
+        kind = "name"  # of the Year Without a Summer
+    elif key in NEGATIONS:
         kind = "negation"
     elif key in HEDGES and not (key == "may" and written == "May"):
         kind = "hedge"

@@ -212,7 +212,7 @@ def test_any_text_can_be_split_and_judged(text: str) -> None:
         ("Der Kanal wurde nicht eröffnet.", "denied"),
         ("It is not true that the canal never opened.", "unclear"),
         ("Hardly anybody believes that the canal opened.", "unclear"),
-        ("Nobody opened the canal.", "unclear"),
+        ("Nobody opened the canal.", "denied"),
         ("There is no evidence that the canal ever opened.", "denied"),
         ("No canal was ever opened.", "denied"),
         ("It offered no rewards whatsoever.", "denied"),
