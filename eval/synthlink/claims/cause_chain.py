@@ -20,10 +20,11 @@ _CAUSAL: Final = frozenset(("cause", "enable", "increase"))
 _PROMOTING: Final = frozenset(("inspired", "revealed"))
 _CHANGES: Final = {"increased": "raised", "reduced": "lowered", "limited": "lowered"}
 _HINDERING: Final = frozenset(("reduced", "limited", "replaced"))
-"""Relations that say which comes first, but not that one led to the other."""
+"""Relations that do not say which came first: what limits wages may be an answer to them."""
 _FORWARD = (
     r"→|⇒|prompted|spurred|fuell?ed|ushered in|provoked|gave birth to|helped (?:to )?bring about|"
-    r"made way for|opened the way (?:for|to)|laid the (?:basis|foundations?|ground) for|led (?:directly |eventually |finally )?to|leads to|leading to|caused|causes|brought "
+    r"made way for|opened the way (?:for|to)|laid the (?:basis|foundations?|ground) for|"
+    r"led (?:directly |eventually |finally )?to|leads to|leading to|caused|causes|brought "
     r"(?:about|on)|brings about|resulted in|gave rise to|set off|triggered|sparked|started|made "
     r"possible|enabled|paved the way (?:for|to)|inspired|contributed to|was the (?:cause|reason) "
     r"(?:of|for)|and so|so that|führte(?:n)? (?:schließlich |dann )?zu[mr]?|verursachte(?:n)?|"
@@ -125,13 +126,13 @@ class CauseChain:
         self._facts: dict[str, list[list[Word]]] = {}
         self._told: dict[str, frozenset[str]] = {}
         for step in question.steps:
-            words = get_content(split_text(step.fact, names))
+            fact = get_content(split_text(step.fact, names))
             about = {triple[0] for triple in step.triples} & {*self._nodes}
             for node in about:
-                self._facts.setdefault(node, []).append(words)
+                self._facts.setdefault(node, []).append(fact)
             if len(about) == 1:
                 (node,) = about
-                told = {word.key for word in words if word.kind == "name"}
+                told = {word.key for word in fact if word.kind == "name"}
                 self._told[node] = self._told.get(node, frozenset()) | told
         self._effects = _close_edges(edges)
         self._later = _close_edges(ordered)
@@ -158,11 +159,11 @@ class CauseChain:
         if sides[2]:
             return self._compare_change(cause, effect, sides[2], cause_sure and effect_sure)
         is_forward = any(b in self._effects.get(a, ()) for a in cause for b in effect)
-        is_later = any(b in self._later.get(a, ()) for a in cause for b in effect)
-        is_backward = any(a in self._later.get(b, ()) for a in cause for b in effect)
-        if is_backward and not is_later:
+        is_backward = any(a in self._effects.get(b, ()) for a in cause for b in effect)
+        is_hindered = any(a in self._later.get(b, ()) for a in cause for b in effect)
+        if is_backward and not is_forward:
             return Link("backward", self._find_edge(effect, cause))
-        if not is_forward or is_backward or not (cause_sure and effect_sure):
+        if not is_forward or is_hindered or not (cause_sure and effect_sure):
             return Link("open")
         return Link("forward", self._find_edge(cause, effect))
 
@@ -215,8 +216,8 @@ class CauseChain:
                 best.add(node)
         if not best:
             # "The wreck of Shovell's fleet": a fact about one thing only has the name.
-            keys = {word.key for word in words if self._is_own_name(word.key, self._told)}
-            return {node for node, told in self._told.items() if keys & {*told}}, False
+            own = {word.key for word in words if self._is_own_name(word.key, self._told)}
+            return {node for node, told in self._told.items() if own & told}, False
         called = {key for node in best for key in (*self._nodes[node], *self._traits.get(node, ()))}
         sure = all(any(is_same_word(word.key, key) for key in called) for word in words) or (
             any(self._tells(node, words) for node in best)
@@ -242,9 +243,7 @@ class CauseChain:
         head = self._heads[node]
         return head in _OF_CHANGE and not any(is_same_word(word.key, head) for word in words)
 
-    def _is_own_name(
-        self, key: str, called: Mapping[str, Collection[str]] | None = None
-    ) -> bool:
+    def _is_own_name(self, key: str, called: Mapping[str, Collection[str]] | None = None) -> bool:
         """Returns whether a word is a name, and that of one node only."""
         is_name = key in self._names or any(map(str.isdigit, key))
         calls = (self._calls if called is None else called).values()

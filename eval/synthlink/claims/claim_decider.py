@@ -43,7 +43,7 @@ _MAX_SENTENCE_WORDS: Final = 120
 # What is inserted between two commas after the first words of a sentence.
 _INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
 _TOO_MANY_MISSING: Final = 2
-# "BASF: synthetic indigo, 1897."
+# A name, and what it has to do with: "BASF: synthetic indigo, 1897".
 _LABEL: Final = re.compile(r"[A-ZÄÖÜ0-9][^:;,.→]{1,60}:\s[^:;→]{3,80}")
 _PARTICLES: Final = frozenset(("out", "up", "on", "off", "over"))
 _UNDOING: Final = frozenset(("prevent", "end", "repeal", "ban", "refute", "lose", "ruin"))

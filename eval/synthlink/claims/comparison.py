@@ -273,6 +273,10 @@ class _Roles:
             is_passive = is_passive or (word.key in _BE and word.text.islower())
             if is_passive and is_verb(word):
                 self.passives.add(id(word))
+        # "The canal, promoted by Clinton, opened": without "was" too, it did not promote.
+        for word, by, after in zip(words, words[1:], words[2:], strict=False):
+            if by.key in _BY and after.kind != "number" and is_verb(word):
+                self.passives.add(id(word))
         self.owners = {id(word) for word, after in itertools.pairwise(written) if after.key == "s"}
 
     def get_roles(self, word: Word) -> tuple[str, bool, bool]:

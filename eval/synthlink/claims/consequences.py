@@ -24,16 +24,14 @@ _MAX_PHRASES: Final = 3
 """Maximum number of phrases of place and time that are left out of a sentence."""
 _INTENSIFIERS: Final = frozenset(
     list_words(
-        "far much sharply greatly steeply strongly vastly considerably significantly rapidly "
+        "far sharply greatly steeply strongly vastly considerably significantly rapidly "
         "quickly dramatically steadily downriver upriver downstream upstream"
     )
 )
 _AMOUNTS: Final = frozenset(("dozens", "scores", "hundreds", "thousands", "millions"))
 _ARTICLES: Final = frozenset(("the", "a", "an", "its", "their", "his", "her"))
 _PREPOSITIONS: Final = frozenset(
-    list_words(
-        "at in on from to during under over through within near off along across"
-    )
+    list_words("at in on from to during through within near off along across")
 )
 _FOR: Final = frozenset(
     list_words("for as by after before until since around with into onto against upon")
@@ -106,11 +104,7 @@ def _drop_amounts(words: Sequence[Word]) -> list[Word]:
         word
         for place, word in enumerate(words)
         if not (
-            (
-                word.key in _AMOUNTS
-                and place + 1 < len(words)
-                and words[place + 1].key == "of"
-            )
+            (word.key in _AMOUNTS and place + 1 < len(words) and words[place + 1].key == "of")
             or (word.key == "of" and place and words[place - 1].key in _AMOUNTS)
         )
     ]
@@ -174,6 +168,9 @@ def _iter_conjuncts(words: Sequence[Word]) -> Iterator[list[Word]]:
         if word.key != _AND or place == 0 or place + 1 >= len(words):
             continue
         if any(one.key in _BOTH or one.key in SYMMETRIC for one in words if one is not word):
+            continue
+        # "Its authors are A and B" does not say that they are A.
+        if any(one.key in _BE for one in words[:place]) and not any(map(_is_past, words)):
             continue
         if _shares_noun(words, place):
             yield [*words[:place], *words[place + 2 :]]
@@ -263,7 +260,11 @@ def _iter_phrases(words: Sequence[Word]) -> Iterator[list[Word]]:
         end = place + 1
         while end < len(words) and words[end].key not in _PREPOSITIONS | _FOR | _ENDS:
             end += 1
-        if not any(_is_past(word) or word.kind == "number" for word in words[place:end]):
+        # "to Fleming and Florey": what follows "and" would be left without its preposition.
+        goes_on = end < len(words) and words[end].key == _AND
+        if not goes_on and not any(
+            _is_past(word) or word.kind == "number" for word in words[place:end]
+        ):
             spans.append((place, end))
     for size in range(len(spans) + 1):
         for dropped in itertools.combinations(spans, size):

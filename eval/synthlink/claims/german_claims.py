@@ -59,7 +59,13 @@ _RESPELT: Final = (
 
 
 _SMALL: Final = frozenset(("was", "s", "it", "on", "the", "into"))
-_IDIOM_VERBS: Final = frozenset(f"={verb}" for _, _, verb, _ in IDIOMS)
+_FINITE: Final = (
+    frozenset(VERBS)
+    | frozenset(f"={verb}" for _, _, verb, _ in IDIOMS)
+    | frozenset(entry.partition("_")[0] for entry in SEPARABLE)
+    | _PASSIVE
+    | _PERFECT
+)
 
 
 class _Token(NamedTuple):
@@ -178,9 +184,7 @@ def _find_verb(
 
 
 def _is_verb(token: _Token) -> bool:
-    return token.key in VERBS or token.key in _IDIOM_VERBS or token.key in _PASSIVE or token.key in _PERFECT or any(
-        entry.partition("_")[0] == token.key for entry in SEPARABLE
-    )
+    return token.key in _FINITE
 
 
 def _name(token: _Token, english: str) -> _Token:
@@ -232,10 +236,13 @@ def _translate(tokens: Sequence[_Token], known: frozenset[str]) -> list[list[Wor
     choices: list[list[list[Word]]] = []
     for place, token in enumerate(tokens):
         around = [*tokens[max(0, place - 1) : place], *tokens[place + 1 : place + 2]]
-        if token.key == "von" and len(around) == 2 and all(one.is_capital for one in around):
-            if {one.word.key for one in around} <= known:
-                choices.append([[token.word], _write(token.word, "of"), _write(token.word, "from")])
-                continue
+        is_in_name = len(around) == 2 and all(
+            one.is_capital and one.word.key in known for one in around
+        )
+        if token.key == "von" and is_in_name:
+            meanings_of_von = (_write(token.word, part) for part in ("of", "from"))
+            choices.append([[token.word], *meanings_of_von])
+            continue
         before = tokens[place - 1].key if place else ""
         if before == "=of" and token.key.endswith("s") and token.key[:-1] in known:
             choices.append([_write(token.word, f"~{token.key[:-1]}")])
@@ -264,7 +271,7 @@ def _find_meanings(token: _Token, known: frozenset[str]) -> list[str]:
     word = token.word
     if word.kind == "number":
         return []
-    if token.is_preposition and not token.is_capital or (token.is_capital and token.is_preposition):
+    if token.is_preposition:
         return list(PREPOSITIONS[token.key])
     if token.key in NAMES:
         return list(NAMES[token.key])
@@ -319,11 +326,7 @@ def _split_compound(key: str, known: frozenset[str]) -> tuple[str, ...]:
 def _find_cognate(key: str, known: frozenset[str]) -> str:
     """Returns the only word of the evidence that is nearly the same as a German word."""
     mine = _respell(key)
-    found = {
-        word
-        for word in known
-        if word[:1].isalpha() and _are_near(mine, _respell(word))
-    }
+    found = {word for word in known if word[:1].isalpha() and _are_near(mine, _respell(word))}
     best = sorted(found, key=lambda word: (_respell(word) != mine, abs(len(word) - len(key)), word))
     return best[0] if best else ""
 
@@ -337,11 +340,7 @@ def _respell(word: str) -> str:
 
 def _are_near(first: str, second: str) -> bool:
     shared = len(
-        list(
-            itertools.takewhile(
-                lambda pair: pair[0] == pair[1], zip(first, second, strict=False)
-            )
-        )
+        list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
     )
     rests = len(first) - shared, len(second) - shared
     return first == second or (shared >= _MIN_SHARED and max(rests) <= _MAX_REST)

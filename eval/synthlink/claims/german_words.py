@@ -1,11 +1,13 @@
-"""English for common German words, one row each: the English word, then German ones without endings.
+"""English for common German words: the English word of each row, then German ones.
 
-General vocabulary of history, science and business, not of any question. Rows of verbs have the
-finite forms and participles. Umlauts are written as in ``fold_german``.
+General vocabulary of history, science and business, not of any question. Rows of verbs have finite
+forms and participles; nouns and adjectives are without endings, several rows a line. Umlauts are
+written as in ``fold_german``.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
@@ -127,301 +129,66 @@ became_known wurde_bekannt
 took_part nahm_teil nahmen_teil
 """
 _NOUNS: Final = """
-law gesetz
-act gesetz
-commission kommission
-work arbeit
-worker arbeiter arbeiterin arbeiterinnen
-labour arbeitskraft arbeitskrafte
-wage lohn lohne
-price preis
-cost kosten
-trade handel
-port hafen
-dock dock
-ship schiff
-fleet flotte
-clock uhr
-watch armbanduhr uhr
-time zeit
-year jahr
-week woche
-month monat
-day tag
-century jahrhundert
-decade jahrzehnt
-country land
-state staat
-city stadt
-coast kuste
-sea meer see
-lake see
-river fluss
-bay bucht
-island insel
-field feld
-soil boden
-earth erde
-wind wind
-drought durre
-grassland grasland
-forest wald
-bird vogel
-fish fisch
-shellfish muschel muscheln
-snake schlange
-spider spinne
-tree baum
-plant pflanze
-seed samen
-seedling setzling
-rubber kautschuk
-cotton baumwolle
-grain getreide
-meat fleisch
-lamb lammfleisch
-salt salz
-opium opium
-dye farbstoff
-smoke rauch
-coal kohle
-gas gas
-air luft
-water wasser
-ice eis
-fire brand feuer
-factory fabrik
-firm firma unternehmen
-industry industrie
-machine maschine
-engine motor
-assembly_line fliessband
-calculator rechner taschenrechner
-computer computer rechner
-order auftrag
-contest wettbewerb
-method verfahren methode
-theory theorie
-idea idee
-discovery entdeckung
-invention erfindung
-experiment versuch
-light licht
-wave welle
-electricity strom elektrizitat
-battery batterie
-pile saule
-crystal kristall
-ray strahl strahlen
-structure struktur
-number zahl
-book buch
-novel roman
-paper aufsatz
-newspaper zeitung
-report bericht
-agreement abkommen
-treaty vertrag
-convention ubereinkommen
-protocol protokoll
-war krieg
-peace frieden
-revolution revolution
-revolt aufstand
-rising aufstand
-riot unruhe unruhen
-strike streik
-march marsch
-campaign kampagne feldzug
-raid razzia
-resentment unmut
-government regierung
-parliament parlament
-congress kongress
-court gericht gerichtshof
-president prasident
-king konig
-queen konigin
-minister minister
-people menschen leute volk
-woman frau
-man mann
-child kind
-soldier soldat
-army armee
-colony kolonie
-slave sklave
-slavery sklaverei
-planter pflanzer
-plantation plantage
-farmer bauer bauern farmer
-scientist wissenschaftler forscher
-physicist physiker
-chemist chemiker
-patient patient
-disease krankheit
-drug medikament arzneimittel
-vaccine impfstoff
-cell zelle
-blood blut
-stem stamm
-mould schimmelpilz
-bacterium bakterium
-bacteria bakterien
-death tod todesfall toten
-famine hungersnot
-potato kartoffel
-plague pest
-temperature temperatur
-satellite satellit
-rocket rakete
-telescope teleskop
-antenna antenne
-noise rauschen
-background hintergrund
-radiation strahlung
-prize preis
-Nobel_Prize nobelpreis
-chemistry chemie
-physics physik
-medicine medizin
-literature literatur
-circuit schaltkreis
-canal kanal
-railway eisenbahn
-bridge brucke
-school schule
-university universitat
-source quelle
-spring quelle
-birthday geburtstag
-border grenze
-reward belohnung
-rule regel vorschrift
-standard standard
-use nutzung verwendung
-release freisetzung
-export export ausfuhr
-import einfuhr
-market markt
-growth wachstum
-end ende
-beginning anfang
-force kraft
-model vorbild modell
-immune_system immunsystem
-treatment behandlung
-scissors schere
-filament_lamp gluhlampe
-phosphor leuchtstoff
-led leuchtdiode
-gallium_nitride galliumnitrid
-ocean_floor meeresboden
-ozone ozon
-mercury quecksilber
-carbon kohlenstoff
-hydrogen wasserstoff
-oxygen sauerstoff
-potassium kalium
-sodium natrium
-nitrogen stickstoff
-iron eisen
-steel stahl
-silver silber
-gold gold
-safety sicherheit
+law gesetz; act gesetz; commission kommission; work arbeit;
+worker arbeiter arbeiterin arbeiterinnen; labour arbeitskraft arbeitskrafte; wage lohn lohne;
+price preis; cost kosten; trade handel; port hafen; dock dock; ship schiff; fleet flotte;
+clock uhr; watch armbanduhr uhr; time zeit; year jahr; week woche; month monat; day tag;
+century jahrhundert; decade jahrzehnt; country land; state staat; city stadt; coast kuste;
+sea meer see; lake see; river fluss; bay bucht; island insel; field feld; soil boden; earth erde;
+wind wind; drought durre; grassland grasland; forest wald; bird vogel; fish fisch;
+shellfish muschel muscheln; snake schlange; spider spinne; tree baum; plant pflanze; seed samen;
+seedling setzling; rubber kautschuk; cotton baumwolle; grain getreide; meat fleisch;
+lamb lammfleisch; salt salz; opium opium; dye farbstoff; smoke rauch; coal kohle; gas gas;
+air luft; water wasser; ice eis; fire brand feuer; factory fabrik; firm firma unternehmen;
+industry industrie; machine maschine; engine motor; assembly_line fliessband;
+calculator rechner taschenrechner; computer computer rechner; order auftrag; contest wettbewerb;
+method verfahren methode; theory theorie; idea idee; discovery entdeckung; invention erfindung;
+experiment versuch; light licht; wave welle; electricity strom elektrizitat; battery batterie;
+pile saule; crystal kristall; ray strahl strahlen; structure struktur; number zahl; book buch;
+novel roman; paper aufsatz; newspaper zeitung; report bericht; agreement abkommen;
+treaty vertrag; convention ubereinkommen; protocol protokoll; war krieg; peace frieden;
+revolution revolution; revolt aufstand; rising aufstand; riot unruhe unruhen; strike streik;
+march marsch; campaign kampagne feldzug; raid razzia; resentment unmut; government regierung;
+parliament parlament; congress kongress; court gericht gerichtshof; president prasident;
+king konig; queen konigin; minister minister; people menschen leute volk; woman frau; man mann;
+child kind; soldier soldat; army armee; colony kolonie; slave sklave; slavery sklaverei;
+planter pflanzer; plantation plantage; farmer bauer bauern farmer;
+scientist wissenschaftler forscher; physicist physiker; chemist chemiker; patient patient;
+disease krankheit; drug medikament arzneimittel; vaccine impfstoff; cell zelle; blood blut;
+stem stamm; mould schimmelpilz; bacterium bakterium; bacteria bakterien;
+death tod todesfall toten; famine hungersnot; potato kartoffel; plague pest;
+temperature temperatur; satellite satellit; rocket rakete; telescope teleskop; antenna antenne;
+noise rauschen; background hintergrund; radiation strahlung; prize preis; Nobel_Prize nobelpreis;
+chemistry chemie; physics physik; medicine medizin; literature literatur; circuit schaltkreis;
+canal kanal; railway eisenbahn; bridge brucke; school schule; university universitat;
+source quelle; spring quelle; birthday geburtstag; border grenze; reward belohnung;
+rule regel vorschrift; standard standard; use nutzung verwendung; release freisetzung;
+export export ausfuhr; import einfuhr; market markt; growth wachstum; end ende; beginning anfang;
+force kraft; model vorbild modell; immune_system immunsystem; treatment behandlung;
+scissors schere; filament_lamp gluhlampe; phosphor leuchtstoff; led leuchtdiode;
+gallium_nitride galliumnitrid; ocean_floor meeresboden; ozone ozon; mercury quecksilber;
+carbon kohlenstoff; hydrogen wasserstoff; oxygen sauerstoff; potassium kalium; sodium natrium;
+nitrogen stickstoff; iron eisen; steel stahl; silver silber; gold gold; safety sicherheit
 """
 _ADJECTIVES: Final = """
-large gross
-small klein
-new neu
-old alt
-first erste
-last letzte
-bright hell
-blue blau
-white weiss
-yellow gelb
-black schwarz
-red rot
-green grun
-long lang
-short kurz
-high hoch hohe hohen
-low niedrig
-cold kalt
-warm warm
-hot heiss
-strong stark
-weak schwach
-poor arm
-rich reich
-cheap billig billiger
-natural naturlich
-artificial kunstlich
-free frei
-bare ungeschutzt kahl
-scarce knapp
-commercial kommerziell
-leading fuhrend fuhrende
-yearly jahrlich
-several mehrere
-many viele
-most meiste meisten
-other andere
-others andere
-german deutsch
-french franzosisch
-british britisch
-english englisch
-american amerikanisch
-swiss schweizer
-japanese japanisch
-indian indisch
-chinese chinesisch
-dutch niederlandisch hollandisch
-spanish spanisch
-italian italienisch
-russian russisch
-programmable programmierbar
-less weniger
-far weit
-officially offiziell
+large gross; small klein; new neu; old alt; first erste; last letzte; bright hell; blue blau;
+white weiss; yellow gelb; black schwarz; red rot; green grun; long lang; short kurz;
+high hoch hohe hohen; low niedrig; cold kalt; warm warm; hot heiss; strong stark; weak schwach;
+poor arm; rich reich; cheap billig billiger; natural naturlich; artificial kunstlich; free frei;
+bare ungeschutzt kahl; scarce knapp; commercial kommerziell; leading fuhrend fuhrende;
+yearly jahrlich; several mehrere; many viele; most meiste meisten; other andere; others andere;
+german deutsch; french franzosisch; british britisch; english englisch; american amerikanisch;
+swiss schweizer; japanese japanisch; indian indisch; chinese chinesisch;
+dutch niederlandisch hollandisch; spanish spanisch; italian italienisch; russian russisch;
+programmable programmierbar; less weniger; far weit; officially offiziell
 """
 _NAMES: Final = """
-France Frankreich
-Germany Deutschland
-Britain Großbritannien
-England England
-Ireland Irland
-Switzerland Schweiz
-Spain Spanien
-Italy Italien
-Egypt Ägypten
-India Indien
-Japan Japan
-Brazil Brasilien
-America Amerika
-Europe Europa
-Asia Asien
-Africa Afrika
-Australia Australien
-Poland Polen
-Hungary Ungarn
-Burma Birma
-Russia Russland
-Normandy Normandie
-Bengal Bengalen
-Moon Mond
-Sun Sonne
-January Januar
-February Februar
-March März
-May Mai
-June Juni
-July Juli
-October Oktober
-December Dezember
+France Frankreich; Germany Deutschland; Britain Großbritannien; England England; Ireland Irland;
+Switzerland Schweiz; Spain Spanien; Italy Italien; Egypt Ägypten; India Indien; Japan Japan;
+Brazil Brasilien; America Amerika; Europe Europa; Asia Asien; Africa Afrika;
+Australia Australien; Poland Polen; Hungary Ungarn; Burma Birma; Russia Russland;
+Normandy Normandie; Bengal Bengalen; Moon Mond; Sun Sonne; January Januar; February Februar;
+March März; May Mai; June Juni; July Juli; October Oktober; December Dezember
 """
 _PREPOSITIONS: Final = """
 at bei beim am
@@ -456,7 +223,7 @@ def fold_german(word: str) -> str:
 def _read_rows(rows: str) -> dict[str, tuple[str, ...]]:
     """Returns German word → its English words, each with its parts joined by an underscore."""
     meanings: dict[str, tuple[str, ...]] = {}
-    for row in rows.strip().splitlines():
+    for row in filter(str.strip, re.split(r"[;\n]", rows)):
         english, *german = row.split()
         for word in map(fold_german, german):
             meanings[word] = (*meanings.get(word, ()), english)

@@ -203,7 +203,10 @@ RELATION_BY_WORD: Final[dict[str, frozenset[str]]] = {
         name
         for name, words in (
             *((name, list_words(words)) for name, (words, _) in _RELATIONS.items()),
-            *((row.split()[0] + "*", row.split()) for row in (*_SYNONYMS, *_VERB_FORMS, *_NOUN_SYNONYMS)),
+            *(
+                (row.split()[0] + "*", row.split())
+                for row in (*_SYNONYMS, *_VERB_FORMS, *_NOUN_SYNONYMS)
+            ),
         )
         if word in words
     )

@@ -80,6 +80,10 @@ _SUBJECT: Final = re.compile(
 )
 _DEFINITE: Final = re.compile(r"the\s+(?P<noun>[a-z]+)\s", re.IGNORECASE)
 _MIN_LIST_ITEMS: Final = 3
+# "146 dead" says what happened, as a name or year in a list does not.
+_COUNTED: Final = re.compile(
+    r"[\d.,]+ (?:dead|killed|wounded|injured|deaths|victims|tote|verletzte)", re.IGNORECASE
+)
 _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
 
@@ -315,10 +319,16 @@ def is_list(text: str) -> bool:
 
     Such a text says nothing that could be right or wrong: whoever lists all names says none.
     """
+    label, colon, rest = text.partition(": ")
+    if colon and rest.strip():
+        # "Watson and Crick: double helix, 1953" says what both did.
+        return is_list(label) or is_list(rest)
     items = [item for item in re.split(r"[,/|]\s*|\s+(?:or|oder|and|und)\s+", text) if item.strip()]
     short = all(len(item.split()) <= _LIST_ITEM_WORDS for item in items)
     # After the first item, a capital shows a name, which may look like a verb: "Mountbatten".
     inner = [items[0], *(f"a {item}" for item in items[1:])] if items else []
+    if any(_COUNTED.fullmatch(item.strip(" .")) for item in items[1:]):
+        return False
     if len(items) >= _MIN_LIST_ITEMS and short and not any(map(_has_verb_form, inner)):
         return True
     if len(items) > 1 and short and _names_opposites(items):

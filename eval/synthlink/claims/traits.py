@@ -64,6 +64,7 @@ class Traits:
     def __init__(self, question: Question, names: Collection[str]) -> None:
         self._nodes: dict[str, list[Word]] = {}
         self._traits: dict[str, list[_Trait]] = {}
+        self._told: dict[str, list[list[Word]]] = {}
         for step in question.steps:
             told = split_text(step.fact, names)
             verbs = tuple(filter(is_verb, told))
@@ -77,6 +78,7 @@ class Traits:
                 if value and _PREDICATES & {*split_name(predicate)} and not is_causal(triple):
                     is_year = len(value) == 1 and value[0].kind == "number"
                     self._nodes[subject] = _read_words(subject, names)
+                    self._told.setdefault(subject, []).append(told)
                     self._traits.setdefault(subject, []).append(
                         _Trait(verbs, value, is_year, triple)
                     )
@@ -140,11 +142,20 @@ class Traits:
         )
         if not stated or not is_ordered or not (has_verb or not makers):
             return _OPEN
+        if not self._keeps_order(node, said):
+            return _OPEN
         return TraitFinding("supported", frozenset(trait.triple for trait in stated))
 
-    def _names_another_maker(
-        self, node: str, said: Sequence[Word], others: Sequence[Word]
-    ) -> bool:
+    def _keeps_order(self, node: str, said: Sequence[Word]) -> bool:
+        """Returns whether a claim has the words of a thing as its name or its fact has them.
+
+        "England reached the Black Death" has those of the Black Death in England.
+        """
+        words = self._nodes[node]
+        mine = [word for word in said if any(is_same(word, other) for other in words)]
+        return any(_is_in_order(mine, told) for told in (words, *self._told[node]))
+
+    def _names_another_maker(self, node: str, said: Sequence[Word], others: Sequence[Word]) -> bool:
         """Returns whether a claim says that who made another thing made this one.
 
         It must say nothing else: "Fleming purified penicillin" of what Florey purified, but not
@@ -177,6 +188,11 @@ def _read_words(name: str, names: Collection[str]) -> list[Word]:
         for word in split_text(spaced)
         if word.kind != "light"
     ]
+
+
+def _is_in_order(words: Sequence[Word], others: Sequence[Word]) -> bool:
+    following = iter(others)
+    return all(any(is_same(word, other) for other in following) for word in words)
 
 
 def _has_value(trait: _Trait, words: Sequence[Word]) -> bool:

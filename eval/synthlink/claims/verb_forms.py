@@ -96,7 +96,10 @@ _PAST: Final = {row[0]: row[1] for row in IRREGULAR_VERBS if len(row) > 1} | {
 }
 _UNCHANGED: Final = frozenset(("put", "set", "cut", "let", "shut", "hit", "cost", "spread"))
 IRREGULAR_PASTS: Final = frozenset(
-    form for row in IRREGULAR_VERBS for form in row[1:] if form not in ("lay", "saw", "shot", "rose")
+    form
+    for row in IRREGULAR_VERBS
+    for form in row[1:]
+    if form not in ("lay", "saw", "shot", "rose")
 )
 """Forms that are hardly ever nouns."""
 _VOWELS: Final = frozenset("aeiou")
