@@ -60,6 +60,9 @@ _PLAIN: Final = re.compile(
     r"(?P<lowered>reduce|lower|decrease))(?!\w)",
     re.IGNORECASE,
 )
+_CHANGED: Final = re.compile(
+    r"\s*(?:(?P<lowered>less|fewer|lower|reduced)|more|higher|increased)\s", re.IGNORECASE
+)
 _LED_TO_DO: Final = re.compile(
     r"(?<!\w)(?:led|moved|drove|prompted|pushed|spurred|inspired|forced)\s+(?P<who>[^,;]+?)\s+to\s+"
     r"(?=[a-z]+\s)|(?<!\w)made\s+(?P<what>[^,;]+?)\s+possible"
@@ -203,13 +206,15 @@ class CauseChain:
                 for key in calls
             )
             n_covered = sum(any(is_same_word(word.key, key) for key in keys) for word in words)
+            called = self._calls[node]
+            n_called = sum(any(is_same_word(word.key, key) for key in called) for word in words)
             # "Ploughing" is "the ploughing of the plains", if nothing else is said.
             is_head = n_covered == len(words) and self._heads[node] in shared
             if not telling or not (
                 share >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named or is_head
             ):
                 continue
-            score = (n_covered, share)
+            score = (n_called, share)
             if score > best_score:
                 best, best_score = {node}, score
             elif score == best_score:
@@ -218,8 +223,8 @@ class CauseChain:
             # "The wreck of Shovell's fleet": a fact about one thing only has the name.
             own = {word.key for word in words if self._is_own_name(word.key, self._told)}
             return {node for node, told in self._told.items() if own & told}, False
-        called = {key for node in best for key in (*self._nodes[node], *self._traits.get(node, ()))}
-        sure = all(any(is_same_word(word.key, key) for key in called) for word in words) or (
+        keys_of_best = {key for node in best for key in self._calls[node]}
+        sure = all(any(is_same_word(word.key, key) for key in keys_of_best) for word in words) or (
             any(self._tells(node, words) for node in best)
         )
         return best, sure and not any(self._lacks_change(node, words) for node in best)
@@ -262,6 +267,11 @@ def _split_sides(text: str) -> tuple[str, str, str] | None:
     if len(connectors) != 1:
         return None
     connector = connectors[0]
+    change = _CHANGED.match(text, connector.end()) if connector.group() in ("→", "⇒") else None
+    if change:
+        # "A → less B" is "A lowered B".
+        kind = "lowered" if change["lowered"] else "raised"
+        return text[: connector.start()], text[change.end() :], kind
     before, after = text[: connector.start()], text[connector.end() :]
     if not before.strip(" ,"):
         # "Because A, B": the cause comes first.

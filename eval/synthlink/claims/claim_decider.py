@@ -42,6 +42,7 @@ MAX_CLAIM_WORDS: Final = 120
 _MAX_SENTENCE_WORDS: Final = 120
 # What is inserted between two commas after the first words of a sentence.
 _INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
+_PARTICLES_OF_NAMES: Final = frozenset(("von", "van", "de"))
 _TOO_MANY_MISSING: Final = 2
 # A name, and what it has to do with: "BASF: synthetic indigo, 1897".
 _LABEL: Final = re.compile(r"[A-ZÄÖÜ0-9][^:;,.→]{1,60}:\s[^:;→]{3,80}")
@@ -134,6 +135,14 @@ class ClaimDecider:
             if first.kind == second.kind == "name"
             and first.key not in TELLING_FIRST_NAMES
             and second.key not in UNTELLING_NAMES
+        }
+        # "Adolf von Baeyer" is called Baeyer.
+        self._given_names |= {
+            pair
+            for words in split[1:]
+            for first, particle, last in zip(words, words[1:], words[2:], strict=False)
+            if first.kind == last.kind == "name" and particle.key in _PARTICLES_OF_NAMES
+            for pair in ((first.key, particle.key), (particle.key, last.key))
         }
         split += [split_text(text.replace("-", " ")) for text in triples]
         self.known = KnownWords(split)

@@ -271,8 +271,9 @@ class _Roles:
         is_passive = False
         for word in words:
             is_passive = is_passive or (word.key in _BE and word.text.islower())
-            if is_passive and is_verb(word):
+            if is_passive and is_verb(word) and word.key not in _BE:
                 self.passives.add(id(word))
+                is_passive = False
         # "The canal, promoted by Clinton, opened": without "was" too, it did not promote.
         for word, by, after in zip(words, words[1:], words[2:], strict=False):
             if by.key in _BY and after.kind != "number" and is_verb(word):

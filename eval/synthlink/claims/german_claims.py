@@ -37,6 +37,8 @@ _ARTICLES: Final = frozenset(
 )
 _GENITIVE: Final = frozenset(("der", "des"))
 _OBJECT: Final = frozenset(("den", "dem", "einen", "einem", "ihn", "ihm"))
+_KINDS_OF_PLACE: Final = frozenset(("staat", "stadt", "insel", "fluss"))
+"""Words that say nothing before the name of a place."""
 _PRONOUNS: Final = frozenset(("er", "sie", "es", "dieser", "diese", "dieses"))
 _PASSIVE: Final = frozenset(("wurde", "wurden", "ist", "sind", "war", "waren", "wird", "werden"))
 _PERFECT: Final = frozenset(("hat", "haben", "hatte", "hatten"))
@@ -102,7 +104,15 @@ def read_german(words: Sequence[Word], known: Collection[str]) -> list[list[Word
         return []
     if tokens[0].key in _PRONOUNS:
         tokens[0] = _name(tokens[0], "it")
+    tokens = [
+        token
+        for token, after in itertools.zip_longest(tokens, tokens[1:])
+        if token.key not in _KINDS_OF_PLACE or after is None or after.word.kind != "name"
+    ]
     readings: list[list[Word]] = []
+    place = next((index for index, token in enumerate(tokens) if token.key == "dass"), 0)
+    if place:
+        return _read_report(tokens[:place], tokens[place + 1 :], frozenset(known))
     for variant in _iter_idioms(tokens):
         parts = _find_verb(variant)
         if parts is None:
@@ -115,6 +125,23 @@ def read_german(words: Sequence[Word], known: Collection[str]) -> list[list[Word
                 if len(readings) >= _MAX_READINGS:
                     return readings[:_MAX_READINGS]
     return readings
+
+
+def _read_report(
+    main: Sequence[_Token], clause: Sequence[_Token], known: frozenset[str]
+) -> list[list[Word]]:
+    """Returns the readings of "X found that Y did Z", whose clause has its verb at the end."""
+    parts = _find_verb(main)
+    if parts is None or not clause or clause[-1].is_capital or not _is_verb(clause[-1]):
+        return []
+    head, verbs, rest = parts
+    readings: list[list[Word]] = []
+    for verb, end in itertools.product(verbs, range(1, len(clause))):
+        if clause[end - 1].is_capital:
+            after = _order_phrases(clause[end:-1])
+            report = [*head, *verb, *rest, *clause[:end], clause[-1], *after]
+            readings += _translate(report, known)
+    return readings[:_MAX_READINGS]
 
 
 def translate_words(words: Sequence[Word], known: Collection[str]) -> list[Word]:

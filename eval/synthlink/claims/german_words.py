@@ -72,6 +72,7 @@ placed erteilte erteilten erteilt
 forced zwang zwangen gezwungen
 defeated besiegte besiegten besiegt
 conquered eroberte eroberten erobert
+derived beruht beruhte basiert basierte
 doubled verdoppelte verdoppelten verdoppelt
 isolated isolierte isolierten isoliert
 described beschrieb beschrieben
@@ -133,7 +134,8 @@ law gesetz; act gesetz; commission kommission; work arbeit;
 worker arbeiter arbeiterin arbeiterinnen; labour arbeitskraft arbeitskrafte; wage lohn lohne;
 price preis; cost kosten; trade handel; port hafen; dock dock; ship schiff; fleet flotte;
 clock uhr; watch armbanduhr uhr; time zeit; year jahr; week woche; month monat; day tag;
-century jahrhundert; decade jahrzehnt; country land; state staat; city stadt; coast kuste;
+night nacht; century jahrhundert; decade jahrzehnt; country land; state staat; city stadt;
+coast kuste;
 sea meer see; lake see; river fluss; bay bucht; island insel; field feld; soil boden; earth erde;
 wind wind; drought durre; grassland grasland; forest wald; bird vogel; fish fisch;
 shellfish muschel muscheln; snake schlange; spider spinne; tree baum; plant pflanze; seed samen;
@@ -194,7 +196,7 @@ _PREPOSITIONS: Final = """
 at bei beim am
 in in im
 on auf
-from aus vom ab seit
+from aus vom ab seit auf
 of von
 to nach zu zum zur an
 with mit

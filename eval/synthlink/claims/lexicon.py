@@ -148,6 +148,8 @@ notice noticed observe observed bemerkte bemerkten bemerkt beobachtete
 purify purified reinigte reinigten gereinigt
 occupy occupied besetzte besetzten besetzt
 ratify ratified ratifizierte ratifiziert
+derive derived derives beruht beruhte basiert basierte
+see sees saw seen sah sahen gesehen
 warn warned warnte warnten gewarnt
 report reported announce announced meldete meldeten gemeldet
 record recorded register registered registrierte registrierten aufgezeichnet

@@ -319,10 +319,9 @@ def is_list(text: str) -> bool:
 
     Such a text says nothing that could be right or wrong: whoever lists all names says none.
     """
-    label, colon, rest = text.partition(": ")
+    _, colon, rest = text.partition(": ")
     if colon and rest.strip():
-        # "Watson and Crick: double helix, 1953" says what both did.
-        return is_list(label) or is_list(rest)
+        return is_list(rest)  # "Watson and Crick: double helix, 1953" says what both did
     items = [item for item in re.split(r"[,/|]\s*|\s+(?:or|oder|and|und)\s+", text) if item.strip()]
     short = all(len(item.split()) <= _LIST_ITEM_WORDS for item in items)
     # After the first item, a capital shows a name, which may look like a verb: "Mountbatten".

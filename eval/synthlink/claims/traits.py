@@ -77,7 +77,9 @@ class Traits:
                 )
                 if value and _PREDICATES & {*split_name(predicate)} and not is_causal(triple):
                     is_year = len(value) == 1 and value[0].kind == "number"
-                    self._nodes[subject] = _read_words(subject, names)
+                    # "Post-Quantum" in a title makes no name of "post-quantum methods".
+                    common = {word.key for word in told if word.text.islower()}
+                    self._nodes[subject] = _read_words(subject, frozenset(names) - common)
                     self._told.setdefault(subject, []).append(told)
                     self._traits.setdefault(subject, []).append(
                         _Trait(verbs, value, is_year, triple)
