@@ -113,9 +113,19 @@ def compare_texts(
         or not is_beginning
         or any(word.key in SCOPES or word.kind == "hedge" for word in told_left)
         or (told_left and not any(map(is_verb, claim)))
+        or (told_left and _ends_with_verb(claim, said[-1], roles[0]))
     ):
         return _OPEN
     return Match("supported", has_all=not told_left and free.is_told)
+
+
+def _ends_with_verb(claim: Sequence[Word], last: Word, roles: _Roles) -> bool:
+    """Returns whether a claim ends with a verb without its object.
+
+    "Synthetic indigo displaced" may be a headline of what was displaced.
+    """
+    ends = claim[-1] is last and is_verb(last) and not get_relations(last.key) & _OF_ITSELF
+    return ends and not roles.get_roles(last)[1]
 
 
 class _Numbers(NamedTuple):
