@@ -8,11 +8,11 @@ it names them in the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import RELATION_BY_WORD
-from eval.synthlink.claims.words import get_content, is_same_word, split_text
+from eval.synthlink.claims.words import Word, get_content, is_same, is_same_word, split_text
 from eval.synthlink.items import Question, Triple
 from kg.base.plain_text import list_words
 
@@ -20,9 +20,11 @@ _CAUSAL: Final = frozenset(("cause", "enable", "increase"))
 _PROMOTING: Final = frozenset(("inspired", "revealed"))
 _CHANGES: Final = {"increased": "raised", "reduced": "lowered", "limited": "lowered"}
 _HINDERING: Final = frozenset(("reduced", "limited", "replaced"))
-"""Relations that say which comes first, but not that one led to the other."""
+"""Relations that do not say which came first: what limits wages may be an answer to them."""
 _FORWARD = (
-    r"→|⇒|led (?:directly |eventually |finally )?to|leads to|leading to|caused|causes|brought "
+    r"→|⇒|prompted|spurred|fuell?ed|ushered in|provoked|gave birth to|helped (?:to )?bring about|"
+    r"made way for|opened the way (?:for|to)|laid the (?:basis|foundations?|ground) for|"
+    r"led (?:directly |eventually |finally )?to|leads to|leading to|caused|causes|brought "
     r"(?:about|on)|brings about|resulted in|gave rise to|set off|triggered|sparked|started|made "
     r"possible|enabled|paved the way (?:for|to)|inspired|contributed to|was the (?:cause|reason) "
     r"(?:of|for)|and so|so that|führte(?:n)? (?:schließlich |dann )?zu[mr]?|verursachte(?:n)?|"
@@ -33,9 +35,9 @@ _BE = (
     r"(?:(?:directly|eventually|finally|ultimately|actually|really)\s+)?"
 )
 _BACKWARD = (
-    r"resulted from|came from|arose from|stemmed from|"
+    r"grew out of|sprang from|followed on from|resulted from|came from|arose from|stemmed from|"
     rf"{_BE}(?:caused|brought about|brought on|triggered|sparked|made possible|enabled|inspired|"
-    r"set off|started) by|"
+    r"set off|started|prompted|spurred|fuell?ed|provoked|driven) by|"
     r"(?:was|were|is|are) (?:an? |the )?(?:result|consequence|effect|outcome|product) of|"
     r"as a (?:result|consequence) of|because of|because|due to|owing to|thanks to|"
     r"followed from|weil|wegen|aufgrund|infolge|dank|wurde durch|entstand aus|"
@@ -58,8 +60,12 @@ _PLAIN: Final = re.compile(
     r"(?P<lowered>reduce|lower|decrease))(?!\w)",
     re.IGNORECASE,
 )
+_CHANGED: Final = re.compile(
+    r"\s*(?:(?P<lowered>less|fewer|lower|reduced)|more|higher|increased)\s", re.IGNORECASE
+)
 _LED_TO_DO: Final = re.compile(
-    r"(?<!\w)led\s+(?P<who>[^,;]+?)\s+to\s+(?=[a-z]+\s)|(?<!\w)made\s+(?P<what>[^,;]+?)\s+possible"
+    r"(?<!\w)(?:led|moved|drove|prompted|pushed|spurred|inspired|forced)\s+(?P<who>[^,;]+?)\s+to\s+"
+    r"(?=[a-z]+\s)|(?<!\w)made\s+(?P<what>[^,;]+?)\s+possible"
 )
 _GENERAL: Final = frozenset(
     list_words(
@@ -70,6 +76,14 @@ _GENERAL: Final = frozenset(
 )
 """Words of names that occur with many things, so that alone they name none."""
 
+_OF_CHANGE: Final = frozenset(
+    list_words(
+        "collapse decline end ending loss fall reduction destruction shortage lack death deaths "
+        "disappearance failure closing closure ban defeat extinction weakness growth rise spread "
+        "recovery return ruin abolition repeal increase decrease withdrawal removal reversal limits"
+    )
+)
+"""Heads of names without which the rest says something else, or the opposite."""
 _MIN_SHARE: Final = 0.5
 _MIN_TELLING: Final = 2
 """A side names a node if it has half of the words of its name, or two that tell."""
@@ -102,12 +116,27 @@ class CauseChain:
         self._nodes = {
             node: split_name(node) for triple in ordered for node in (triple[0], triple[2])
         }
+        self._heads = {node: _find_head(node, keys) for node, keys in self._nodes.items()}
         # A thing can also be called by who made it and when: "Harrison's watch of 1759".
         self._traits: dict[str, tuple[str, ...]] = {}
         for subject, predicate, thing in question.triples:
             if not is_causal((subject, predicate, thing), hindering=True):
                 words = split_name(thing if ":" in thing else f":{thing}")
                 self._traits[subject] = (*self._traits.get(subject, ()), *words)
+        self._calls = {
+            node: (*keys, *self._traits.get(node, ())) for node, keys in self._nodes.items()
+        }
+        self._facts: dict[str, list[list[Word]]] = {}
+        self._told: dict[str, frozenset[str]] = {}
+        for step in question.steps:
+            fact = get_content(split_text(step.fact, names))
+            about = {triple[0] for triple in step.triples} & {*self._nodes}
+            for node in about:
+                self._facts.setdefault(node, []).append(fact)
+            if len(about) == 1:
+                (node,) = about
+                told = {word.key for word in fact if word.kind == "name"}
+                self._told[node] = self._told.get(node, frozenset()) | told
         self._effects = _close_edges(edges)
         self._later = _close_edges(ordered)
         self._changes = {
@@ -133,11 +162,11 @@ class CauseChain:
         if sides[2]:
             return self._compare_change(cause, effect, sides[2], cause_sure and effect_sure)
         is_forward = any(b in self._effects.get(a, ()) for a in cause for b in effect)
-        is_later = any(b in self._later.get(a, ()) for a in cause for b in effect)
-        is_backward = any(a in self._later.get(b, ()) for a in cause for b in effect)
-        if is_backward and not is_later:
+        is_backward = any(a in self._effects.get(b, ()) for a in cause for b in effect)
+        is_hindered = any(a in self._later.get(b, ()) for a in cause for b in effect)
+        if is_backward and not is_forward:
             return Link("backward", self._find_edge(effect, cause))
-        if not is_forward or is_backward or not (cause_sure and effect_sure):
+        if not is_forward or is_hindered or not (cause_sure and effect_sure):
             return Link("open")
         return Link("forward", self._find_edge(cause, effect))
 
@@ -166,31 +195,64 @@ class CauseChain:
         """
         words = get_content(split_text(side))
         best: set[str] = set()
-        best_score = 0.0
+        best_score = (0, 0.0)
         for node, keys in self._nodes.items():
             shared = [key for key in keys if any(is_same_word(word.key, key) for word in words)]
             telling = [key for key in shared if key not in _GENERAL]
-            score = len(shared) / len(keys)
+            share = len(shared) / len(keys)
             calls = [*telling, *self._traits.get(node, ())]
             is_named = any(
                 self._is_own_name(key) and any(is_same_word(word.key, key) for word in words)
                 for key in calls
             )
-            if not telling or not (score >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named):
+            n_covered = sum(any(is_same_word(word.key, key) for key in keys) for word in words)
+            called = self._calls[node]
+            n_called = sum(any(is_same_word(word.key, key) for key in called) for word in words)
+            # "Ploughing" is "the ploughing of the plains", if nothing else is said.
+            is_head = n_covered == len(words) and self._heads[node] in shared
+            if not telling or not (
+                share >= _MIN_SHARE or len(telling) >= _MIN_TELLING or is_named or is_head
+            ):
                 continue
+            score = (n_called, share)
             if score > best_score:
                 best, best_score = {node}, score
             elif score == best_score:
                 best.add(node)
-        called = {key for node in best for key in (*self._nodes[node], *self._traits.get(node, ()))}
-        sure = all(any(is_same_word(word.key, key) for key in called) for word in words)
-        return best, sure
+        if not best:
+            # "The wreck of Shovell's fleet": a fact about one thing only has the name.
+            own = {word.key for word in words if self._is_own_name(word.key, self._told)}
+            return {node for node, told in self._told.items() if own & told}, False
+        keys_of_best = {key for node in best for key in self._calls[node]}
+        sure = all(any(is_same_word(word.key, key) for key in keys_of_best) for word in words) or (
+            any(self._tells(node, words) for node in best)
+        )
+        return best, sure and not any(self._lacks_change(node, words) for node in best)
 
-    def _is_own_name(self, key: str) -> bool:
+    def _tells(self, node: str, words: Sequence[Word]) -> bool:
+        """Returns whether a fact about a thing has some words in their order.
+
+        "Busicom's order to Intel" has those of "Busicom placed an order with Intel".
+        """
+        for fact in self._facts.get(node, ()):
+            following = iter(fact)
+            if all(any(is_same(word, other) for other in following) for word in words):
+                return True
+        return False
+
+    def _lacks_change(self, node: str, words: Sequence[Word]) -> bool:
+        """Returns whether a side leaves out the word that says what became of a thing.
+
+        "Indian indigo" is not the collapse of Indian indigo.
+        """
+        head = self._heads[node]
+        return head in _OF_CHANGE and not any(is_same_word(word.key, head) for word in words)
+
+    def _is_own_name(self, key: str, called: Mapping[str, Collection[str]] | None = None) -> bool:
         """Returns whether a word is a name, and that of one node only."""
         is_name = key in self._names or any(map(str.isdigit, key))
-        called = [(*keys, *self._traits.get(node, ())) for node, keys in self._nodes.items()]
-        return is_name and sum(key in keys for keys in called) == 1
+        calls = (self._calls if called is None else called).values()
+        return is_name and sum(key in keys for keys in calls) == 1
 
 
 def _split_sides(text: str) -> tuple[str, str, str] | None:
@@ -205,6 +267,11 @@ def _split_sides(text: str) -> tuple[str, str, str] | None:
     if len(connectors) != 1:
         return None
     connector = connectors[0]
+    change = _CHANGED.match(text, connector.end()) if connector.group() in ("→", "⇒") else None
+    if change:
+        # "A → less B" is "A lowered B".
+        kind = "lowered" if change["lowered"] else "raised"
+        return text[: connector.start()], text[change.end() :], kind
     before, after = text[: connector.start()], text[connector.end() :]
     if not before.strip(" ,"):
         # "Because A, B": the cause comes first.
@@ -254,6 +321,15 @@ def _close_edges(triples: Sequence[Triple]) -> dict[str, set[str]]:
                 pending.append(following)
         closed[node] = found
     return closed
+
+
+_INNER: Final = re.compile(r"-(?:of|in|by|for|at|on|against|to|with|from|over|under|as)-")
+
+
+def _find_head(name: str, keys: Sequence[str]) -> str:
+    """Returns the word of a name that says what it is: "ploughing" of ``ploughing-of-plains``."""
+    first = split_name(f":{_INNER.split(name.partition(':')[2])[0]}")
+    return first[-1] if first else keys[-1] if keys else ""
 
 
 def split_name(name: str) -> tuple[str, ...]:

@@ -7,13 +7,28 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import CauseChain
-from eval.synthlink.claims.comparison import Match, compare_texts
+from eval.synthlink.claims.comparison import Match, compare_texts, drop_given_names
+from eval.synthlink.claims.consequences import (
+    complete_passive,
+    find_verb,
+    list_consequences,
+    make_passive,
+)
+from eval.synthlink.claims.german_claims import read_german, translate_words
 from eval.synthlink.claims.known_words import KnownWords
 from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
-from eval.synthlink.claims.polarity import Reading, read_polarity
+from eval.synthlink.claims.polarity import SOMEBODY, Reading, drop_reason, read_polarity
 from eval.synthlink.claims.splitter import ClaimText, split_claims
 from eval.synthlink.claims.traits import Traits
-from eval.synthlink.claims.words import Word, collect_names, split_text
+from eval.synthlink.claims.words import (
+    Word,
+    collect_names,
+    get_content,
+    get_relations,
+    is_same,
+    is_verb,
+    split_text,
+)
 from eval.synthlink.sentences import list_expected_facts, split_sentences
 
 if TYPE_CHECKING:
@@ -27,6 +42,13 @@ MAX_CLAIM_WORDS: Final = 120
 _MAX_SENTENCE_WORDS: Final = 120
 # What is inserted between two commas after the first words of a sentence.
 _INSERTED: Final = re.compile(r"(?<=\w),\s[^,;:]+,\s", re.DOTALL)
+_PARTICLES_OF_NAMES: Final = frozenset(("von", "van", "de"))
+_TOO_MANY_MISSING: Final = 2
+# A name, and what it has to do with: "BASF: synthetic indigo, 1897".
+_LABEL: Final = re.compile(r"[A-ZÄÖÜ0-9][^:;,.→]{1,60}:\s[^:;→]{3,80}")
+_PARTICLES: Final = frozenset(("out", "up", "on", "off", "over"))
+_UNDOING: Final = frozenset(("prevent", "end", "repeal", "ban", "refute", "lose", "ruin"))
+"""Relations that a mere name and thing do not say."""
 _REPORTING: Final = frozenset(("that", "whether", "if", "dass", "daß", "ob"))
 
 Verdict = Literal["supported", "contradicted", "not found", "open"]
@@ -53,10 +75,35 @@ class Stated(NamedTuple):
     wrong_triples: frozenset[Triple] = frozenset()
 
 
-class _Sentence(NamedTuple):
-    text: str
-    words: list[Word]
-    kind: EvidenceKind
+class _Sentence:
+    """A sentence of the evidence, and what follows from it."""
+
+    def __init__(self, text: str, words: list[Word], kind: EvidenceKind) -> None:
+        self.text = text
+        self.words = words
+        self.kind = kind
+        self._keys = {word.key for word in words}
+        self._consequences: list[list[Word]] | None = None
+
+    def count_missing(self, claim: Sequence[Word]) -> int:
+        """Counts the words of a claim that the sentence does not have, up to two.
+
+        With one, the claim may say the opposite; with two, the sentence decides nothing.
+        """
+        count = 0
+        for word in claim:
+            if word.key in self._keys or any(is_same(word, other) for other in self.words):
+                continue
+            count += 1
+            if count == _TOO_MANY_MISSING:
+                break
+        return count
+
+    def list_consequences(self) -> list[list[Word]]:
+        """Returns what follows from the sentence, without the sentence itself."""
+        if self._consequences is None:
+            self._consequences = list_consequences(self.words)[1:]
+        return self._consequences
 
 
 class ClaimDecider:
@@ -89,6 +136,14 @@ class ClaimDecider:
             and first.key not in TELLING_FIRST_NAMES
             and second.key not in UNTELLING_NAMES
         }
+        # "Adolf von Baeyer" is called Baeyer.
+        self._given_names |= {
+            pair
+            for words in split[1:]
+            for first, particle, last in zip(words, words[1:], words[2:], strict=False)
+            if first.kind == last.kind == "name" and particle.key in _PARTICLES_OF_NAMES
+            for pair in ((first.key, particle.key), (particle.key, last.key))
+        }
         split += [split_text(text.replace("-", " ")) for text in triples]
         self.known = KnownWords(split)
         self._facts = [
@@ -103,7 +158,7 @@ class ClaimDecider:
 
     def _add_sentences(self, texts: Iterable[str], kind: EvidenceKind) -> None:
         for text in texts:
-            for sentence in _iter_statements(text, with_clauses=kind == "facts"):
+            for sentence in _iter_statements(text, with_clauses=True):
                 words = split_text(sentence, self._names)
                 if len(words) <= _MAX_SENTENCE_WORDS:
                     self._sentences.append(_Sentence(sentence, words, kind))
@@ -116,6 +171,11 @@ class ClaimDecider:
         if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
             return _OPEN
         decision = self._decide_reading(reading, words, claim.context)
+        head = drop_reason(claim.text) if decision.verdict == "open" else ""
+        if head:
+            decision = self._decide_reading(*self.read(claim._replace(text=head)), claim.context)
+        if decision.verdict == "open" and claim.german:
+            decision = self._decide_german(reading, words, claim.context)
         if decision.verdict == "open" and claim.resolved:
             named = claim._replace(text=claim.resolved, context="")
             decision = self._decide_reading(*self.read(named), "")
@@ -146,6 +206,29 @@ class ClaimDecider:
         is_stated = decision.verdict == "supported"
         return decision._replace(verdict="contradicted") if is_stated else _OPEN
 
+    def _decide_german(self, reading: Reading, words: list[Word], context: str) -> Decision:
+        """Decides a German claim by its English readings, of which one may be supported.
+
+        Who did what is not sure enough in German to hold that a reading reverses the evidence.
+        """
+        if reading.polarity == "unclear" or _is_hedged(words):
+            return _OPEN
+        before = translate_words(split_text(context, self._names, german=True), self.known.words)
+        for english in read_german(words, self.known.words):
+            decision = self._decide_words(english, before)
+            if decision.verdict == "supported":
+                is_denied = reading.polarity == "denied"
+                return decision._replace(verdict="contradicted") if is_denied else decision
+        return _OPEN
+
+    def _decide_words(self, words: Sequence[Word], context: Sequence[Word]) -> Decision:
+        """Decides a claim in translation, of which only the words are known."""
+        text = " ".join(word.text for word in words)
+        is_forward = self._chain.find_link(text).direction == "forward"
+        if is_forward or self._traits.compare(words, self._given_names).finding == "supported":
+            return Decision("supported")
+        return self._compare_sentences(words, context)
+
     def _decide_asserted(self, text: str, words: list[Word], context: str) -> Decision:
         """Decides a claim as if it was asserted."""
         is_plain = _is_plain(text, words)
@@ -155,14 +238,64 @@ class ClaimDecider:
         trait = self._traits.compare(words, self._given_names).finding
         if is_plain and trait != "open":
             return Decision(trait)
+        decision = self._compare_sentences(words, self._read_context(context))
+        if decision.verdict == "open":
+            is_somebody = words[:1] and words[0].text == SOMEBODY
+            passive = make_passive(words) if is_somebody else complete_passive(words)
+            if passive:
+                decision = self._compare_sentences(passive, self._read_context(context))
+        if decision.verdict == "open" and _LABEL.fullmatch(text) and not any(map(is_verb, words)):
+            return self._compare_label(text)
+        return decision
+
+    def _compare_label(self, text: str) -> Decision:
+        """Decides "X: Y, 1897", which says of X what a sentence says with some verb."""
+        who, _, what = text.partition(":")
+        first, second = (split_text(part, self._names) for part in (who, f"… {what}"))
+        for sentence in self._sentences:
+            verb = find_verb(sentence.words)
+            if verb is None or get_relations(sentence.words[verb].key) & _UNDOING:
+                continue
+            end = verb + 1
+            while end < len(sentence.words) and sentence.words[end].key in _PARTICLES:
+                end += 1
+            decision = self._compare_sentence(
+                [*first, *sentence.words[verb:end], *second], sentence, ()
+            )
+            if decision.verdict == "supported":
+                return decision
+        return _OPEN
+
+    def _compare_sentences(self, words: Sequence[Word], context: Sequence[Word]) -> Decision:
+        """Compares a claim, read as an assertion, with the sentences of the evidence."""
         contradicted: Decision | None = None
         for sentence in self._sentences:
-            match = self._compare(words, sentence.words, context)
+            decision = self._compare_sentence(words, sentence, context)
+            if decision.verdict == "supported":
+                return decision
+            if decision.verdict == "contradicted" and contradicted is None:
+                contradicted = decision
+        return contradicted or _OPEN
+
+    def _compare_sentence(
+        self, words: Sequence[Word], sentence: _Sentence, context: Sequence[Word]
+    ) -> Decision:
+        """Compares a claim with a sentence of the evidence and what follows from it."""
+        named = drop_given_names(words, self._given_names)
+        content = [word for word in get_content(named) if word.kind != "number"]
+        n_missing = sentence.count_missing(content)
+        if n_missing == _TOO_MANY_MISSING:
+            return _OPEN
+        statements = [sentence.words]
+        if content and not n_missing:
+            statements += sentence.list_consequences()
+        outcomes = set()
+        for statement in statements:
+            match = self._compare(words, statement, context)
             if match.outcome == "supported":
                 return Decision("supported", sentence.kind)
-            if match.outcome == "contradicted" and contradicted is None:
-                contradicted = Decision("contradicted", sentence.kind)
-        return contradicted or _OPEN
+            outcomes.add(match.outcome)
+        return Decision("contradicted", sentence.kind) if "contradicted" in outcomes else _OPEN
 
     def find_stated(self, claim: ClaimText) -> Stated:
         """Returns which facts and triples a claim states or contradicts."""
@@ -179,8 +312,9 @@ class ClaimDecider:
         is_supported = reading.polarity == "asserted" and decision.verdict == "supported"
         stated: set[str] = set()
         wrong: set[str] = set()
+        context = self._read_context(claim.context)
         for fact, fact_words in self._facts:
-            match = self._compare(words, fact_words, claim.context)
+            match = self._compare(words, fact_words, context)
             if match.outcome == "contradicted":
                 wrong.add(fact)
             elif match.has_all and (match.outcome == "supported" or is_supported):
@@ -209,9 +343,13 @@ class ClaimDecider:
             frozenset(stated), frozenset(wrong), frozenset(triples), frozenset(wrong_triples)
         )
 
-    def _compare(self, words: Sequence[Word], evidence: Sequence[Word], context: str) -> Match:
-        before = split_text(context, self._names) if context else ()
-        return compare_texts(words, evidence, before, self._given_names)
+    def _read_context(self, context: str) -> Sequence[Word]:
+        return split_text(context, self._names) if context else ()
+
+    def _compare(
+        self, words: Sequence[Word], evidence: Sequence[Word], context: Sequence[Word]
+    ) -> Match:
+        return compare_texts(words, evidence, context, self._given_names)
 
 
 def split_fact(fact: str) -> list[str]:

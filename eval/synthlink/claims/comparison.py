@@ -36,6 +36,7 @@ _KINDS_OF_PLACE: Final = frozenset(
 """Words that say nothing with "of" and a name: "the island of Guam" is Guam."""
 _OF_ITSELF: Final = frozenset(("begin", "end", "increase", "decrease"))
 """Relations whose verbs say the same of a thing in active and passive voice."""
+_LIKE_BE: Final = frozenset(list_words("become becomes became remain remained is are was were"))
 _MIN_PAIRS: Final = 2
 _MAX_GAP: Final = 3
 """Maximum number of words between "was" and its participle."""
@@ -86,6 +87,8 @@ def compare_texts(
     told_left = [word for index, word in enumerate(told) if index not in {b for _, b in pairs}]
     head = told[: pairs[0][1]]
     roles = _Roles(said_words, claim), _Roles(told_words, evidence)
+    if _exchanges_subject(said, told, roles):
+        return Match("contradicted")
     if head and not _is_named(head, context):
         # The sentence says it of something else than the claim, which may have reversed it.
         return _compare_swapped(said, told, roles)
@@ -110,9 +113,19 @@ def compare_texts(
         or not is_beginning
         or any(word.key in SCOPES or word.kind == "hedge" for word in told_left)
         or (told_left and not any(map(is_verb, claim)))
+        or (told_left and _ends_with_verb(claim, said[-1], roles[0]))
     ):
         return _OPEN
     return Match("supported", has_all=not told_left and free.is_told)
+
+
+def _ends_with_verb(claim: Sequence[Word], last: Word, roles: _Roles) -> bool:
+    """Returns whether a claim ends with a verb without its object.
+
+    "Synthetic indigo displaced" may be a headline of what was displaced.
+    """
+    ends = claim[-1] is last and is_verb(last) and not get_relations(last.key) & _OF_ITSELF
+    return ends and not roles.get_roles(last)[1]
 
 
 class _Numbers(NamedTuple):
@@ -180,8 +193,8 @@ def _align(said: Sequence[Word], told: Sequence[Word]) -> list[tuple[int, int]]:
 def order_roles(words: Sequence[Word]) -> list[Word]:
     """Returns the words with who did it first: "A was made by B" becomes "B made A"."""
     for index, word in enumerate(words):
-        if word.key not in _BE:
-            continue
+        if word.key not in _BE or not word.text.islower():
+            continue  # "Attention Is All You Need" is a name
         window = range(index + 1, min(len(words), index + 2 + _MAX_GAP))
         by = next((place for place in window if words[place].key in _BY), None)
         if by is None:
@@ -267,8 +280,13 @@ class _Roles:
         self.passives: set[int] = set()
         is_passive = False
         for word in words:
-            is_passive = is_passive or word.key in _BE
-            if is_passive and is_verb(word):
+            is_passive = is_passive or (word.key in _BE and word.text.islower())
+            if is_passive and is_verb(word) and word.key not in _BE:
+                self.passives.add(id(word))
+                is_passive = False
+        # "The canal, promoted by Clinton, opened": without "was" too, it did not promote.
+        for word, by, after in zip(words, words[1:], words[2:], strict=False):
+            if by.key in _BY and after.kind != "number" and is_verb(word):
                 self.passives.add(id(word))
         self.owners = {id(word) for word, after in itertools.pairwise(written) if after.key == "s"}
 
@@ -332,3 +350,35 @@ def _compare_swapped(
                     has_same_voice = mine.get_roles(word)[1] == theirs.get_roles(other)[1]
                     return Match("contradicted") if is_moved and has_same_voice else _OPEN
     return _OPEN
+
+
+def _exchanges_subject(
+    said: Sequence[Word], told: Sequence[Word], roles: tuple[_Roles, _Roles]
+) -> bool:
+    """Returns whether a claim has subject and last thing of a sentence exchanged, and all else.
+
+    "CRYSTALS-Kyber is derived from ML-KEM" says the opposite of "ML-KEM is derived from
+    CRYSTALS-Kyber", and so does "B uses less than A" of "A uses less than B". What is joined by
+    "with" says the same of both, and so may "became" and "is".
+    """
+    mine, theirs = roles
+    if len(said) != len(told) or sorted(mine.directions.values()) != sorted(
+        theirs.directions.values()
+    ):
+        return False
+    if all(map(is_same, said, told)):
+        return False
+    if "with" in theirs.directions.values():
+        return False
+    for verb in range(1, len(told) - 1):
+        word = told[verb]
+        if not is_verb(word) or word.key in SYMMETRIC or word.key in _LIKE_BE:
+            continue
+        subject = told[:verb]
+        for start in range(verb + 1, len(told)):
+            exchanged = [*told[start:], *told[verb:start], *subject]
+            if all(map(is_same, said, exchanged)):
+                moved = said[len(told) - start]
+                return mine.get_roles(moved)[1] == theirs.get_roles(word)[1]
+        break
+    return False

@@ -38,6 +38,8 @@ class KnownWords:
     def __init__(self, texts: Sequence[Sequence[Word]]) -> None:
         words = [word for text in texts for word in text]
         self._keys = {word.key for word in words if word.key not in LIGHT}
+        self.words: Final = frozenset(self._keys)
+        """All words that are not small ones, in lower case."""
         self._starts = {key[:_MIN_SHARED_START] for key in self._keys}
         self._names = {word.key for word in words if word.kind == "name"}
         self._years = [word for word in words if word.number.is_year or word.number.decade]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from eval.synthlink.claims.verb_forms import IRREGULAR_VERBS
 from kg.base.plain_text import list_words
 
 # Relation: its words, and the relation that is its opposite. Only words that assert the relation in
@@ -41,7 +42,7 @@ _RELATIONS: Final[dict[str, tuple[str, str]]] = {
         "decrease decreases decreased reduce reduces reduced reduction lower lowers lowered fall "
         "falls fell fallen decline declines declined drop dropped shrink shrank shrunk weaken "
         "weakened diminish diminished less fewer sank sanken senkte senkten verringerte "
-        "verringerten fiel fielen weniger schwächte",
+        "verringerten fiel fielen weniger schwächte cut",
         "increase",
     ),
     "begin": (
@@ -132,7 +133,7 @@ sink sank sunk wreck wrecked shipwreck shipwrecked founder foundered gesunken
 eruption erupt erupted erupts ausbruch brach
 double doubled doubles doubling verdoppelte verdoppelt
 slave slaves enslaved slavery sklave sklaven sklaverei
-split divided spaltete gespalten
+split divided decomposed spaltete gespalten zerlegte zerlegten zerlegt
 ruin ruined ruins ruinierte ruiniert bankrupted
 replace replaced displaces displaced supplant supplanted ersetzte ersetzten verdrängte verdrängt
 show showed shown shows demonstrate demonstrated zeigte zeigten gezeigt
@@ -141,8 +142,20 @@ link linked links connect connected connects join joined joins verband verbindet
 lead led leader head headed chief anführer leiter leitete geführt angeführt
 overtake overtook surpass surpassed outstrip outstripped überholte überholten
 isolate isolated isolierte isoliert
+persuade persuaded convince convinced überzeugte überzeugten überzeugt
+organise organised organize organized staged organisierte organisierten organisiert
+notice noticed observe observed bemerkte bemerkten bemerkt beobachtete
+purify purified reinigte reinigten gereinigt
+occupy occupied besetzte besetzten besetzt
+ratify ratified ratifizierte ratifiziert
+derive derived derives beruht beruhte basiert basierte
+see sees saw seen sah sahen gesehen
+warn warned warnte warnten gewarnt
+report reported announce announced meldete meldeten gemeldet
+record recorded register registered registrierte registrierten aufgezeichnet
 defeat defeated defeats beat besiegte besiegten besiegt
 """.strip().splitlines()
+_VERB_FORMS: Final = [" ".join(row) for row in IRREGULAR_VERBS]
 _NOUN_SYNONYMS: Final = """
 colleagues others team kollegen
 contest competition wettbewerb
@@ -174,6 +187,10 @@ war wars warfare krieg kriege
 peace frieden
 treaty pact agreement convention vertrag abkommen pakt
 prize award preis
+annual yearly jährlich jährliche jährlichen
+mould mold schimmelpilz
+riot riots unrest unruhen
+firm firms company companies firma firmen unternehmen
 scientist scientists researcher researchers forscher wissenschaftler
 satellite satellit
 vaccine vaccination impfung impfstoff
@@ -188,11 +205,19 @@ RELATION_BY_WORD: Final[dict[str, frozenset[str]]] = {
         name
         for name, words in (
             *((name, list_words(words)) for name, (words, _) in _RELATIONS.items()),
-            *((row.split()[0] + "*", row.split()) for row in (*_SYNONYMS, *_NOUN_SYNONYMS)),
+            *(
+                (row.split()[0] + "*", row.split())
+                for row in (*_SYNONYMS, *_VERB_FORMS, *_NOUN_SYNONYMS)
+            ),
         )
         if word in words
     )
-    for text in (*(words for words, _ in _RELATIONS.values()), *_SYNONYMS, *_NOUN_SYNONYMS)
+    for text in (
+        *(words for words, _ in _RELATIONS.values()),
+        *_SYNONYMS,
+        *_VERB_FORMS,
+        *_NOUN_SYNONYMS,
+    )
     for word in list_words(text)
 }
 """Word → the relations and meanings that it can express."""
@@ -211,6 +236,7 @@ PHRASES: Final[dict[tuple[str, str], str]] = {
         ("broke break breaks", "out", "began"),
         ("set", "up", "established"),
         ("put", "up", "built"),
+        ("won win wins", "over", "persuaded"),
         ("grew grows turned turns", "into", "became"),
         ("shut", "down", "closed"),
         ("died die", "out", "died"),
@@ -288,10 +314,27 @@ LIGHT: Final = frozenset(
         "der die das den dem des ein eine einen einem einer eines und ist sind war waren wurde "
         "wurden wird werden worden sein seine seinen ihre ihren hat haben hatte hatten in im am an "
         "auf zu zum zur von vom mit für bei aus als es sie er sich dass daß auch dann so "
-        "schließlich später darauf daraufhin etwa rund circa ungefähr durch"
+        "schließlich später darauf daraufhin etwa rund circa ungefähr durch ab seit bis jahr jahre"
     )
 )
 """Words without content of their own; what they say about roles is judged by the order of names."""
+DEMONYMS: Final = {
+    "british": "britain",
+    "uk": "britain",
+    "french": "france",
+    "german": "germany",
+    "english": "england",
+    "irish": "ireland",
+    "swiss": "switzerland",
+    "dutch": "netherlands",
+    "spanish": "spain",
+    "chinese": "china",
+    "polish": "poland",
+    "american": "america",
+    "us": "america",
+    "usa": "america",
+}
+"""Adjective or abbreviation of a country → its name."""
 UNTELLING_NAMES: Final = frozenset(
     list_words(
         "river lake sea ocean mount mountain island islands bay city town territory state states "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
+from eval.synthlink.claims.verb_forms import form_past
 from eval.synthlink.claims.words import split_text
 
 Polarity = Literal["asserted", "denied", "unclear"]
@@ -65,11 +66,14 @@ _ASIDE: Final = re.compile(
 # A plain negation of the verb, which denies the sentence without it.
 _NOT: Final = re.compile(
     r"^nor\s+(?:did|does|do|is|are|was|were|has|have|had)\b|"
-    r"\b(?:(?:did|does|do|is|are|was|were|has|have|had|can|could)\s+not|cannot|never|"
+    r"\b(?:(?P<do>(?:did|does|do)\s+not|(?:did|does|do)n['’]t)|"
+    r"(?P<other>is|are|was|were|has|have|had|can|could|will|would)\s+not|cannot|never|"
     r"at no time|by no means|in no way|"
-    r"(?:did|does|do|is|are|was|were|has|have|had|ca|could)n['’]t)\b(?:\s+(?:ever|really|actually))?",
+    r"(?P<short>is|are|was|were|has|have|had|ca|could|would)n['’]t)\b(?:\s+(?:ever|really|actually))?"
+    r"(?(do)(?:\s+(?P<base>[a-z]+)\b)?)",
     re.IGNORECASE,
 )
+_NEITHER: Final = re.compile(r"^neither\s+(?P<first>[^,;]+?)\s+nor\s+(?=[^\W\d_])", re.IGNORECASE)
 # "No works were built", "it offered no rewards": the noun is the subject, or follows a verb.
 _NO_NOUN: Final = re.compile(
     r"(?:(?<=^)|(?<=^and )|(?<=ed )|(?<= won )|(?<= had )|(?<= has )|(?<= made )|(?<= held ))"
@@ -77,6 +81,20 @@ _NO_NOUN: Final = re.compile(
     re.IGNORECASE,
 )
 _ANY: Final = re.compile(r"\s(?:any|ever|whatsoever|at all)(?=[\s.,])", re.IGNORECASE)
+# "Nobody has ever found X": somebody did, or X was found.
+_NOBODY: Final = re.compile(
+    r"^(?:nobody|no one|no-one)\s+(?:(?:has|had)\s+)?(?:ever\s+)?(?=[a-z]+(?:ed|t|d|n|e|w)\s)",
+    re.IGNORECASE,
+)
+_DID_NOTHING: Final = re.compile(
+    r"\b(?:did|does|do)\s+nothing\s+to\s+(?P<base>[a-z]+)\b", re.IGNORECASE
+)
+# Why something is denied, which does not count if it is true.
+_REASON: Final = re.compile(
+    r",\s+(?:since|for|because|as|although|though|even though|least of all|denn|weil|da)\s.+",
+    re.IGNORECASE | re.DOTALL,
+)
+_OR: Final = re.compile(r"\s(?:or|nor|oder)\s", re.IGNORECASE)
 _NOTHING_TO_DO: Final = re.compile(r"\b(?:had|has|have) nothing to do with\b", re.IGNORECASE)
 _NICHT: Final = re.compile(r"\b(?:nicht|nie|niemals|keineswegs)\b", re.IGNORECASE)
 _IS_NO: Final = re.compile(r"\b(?:is|was|are|were)\s+no\b", re.IGNORECASE)
@@ -85,6 +103,10 @@ _AFFIRMING: Final = re.compile(
     r"documented|a fact)(?: fact)? that|in fact,?|es ist (?:bekannt|wahr|klar|richtig),? dass)\s+",
     re.IGNORECASE,
 )
+
+
+SOMEBODY: Final = "Somebody"
+"""Who did it, in a claim that says that nobody did."""
 
 
 class Reading(NamedTuple):
@@ -108,7 +130,10 @@ def read_polarity(text: str) -> Reading:
             break
     for pattern, instead in (
         (_NOTHING_TO_DO, "caused"),
-        (_NOT, ""),
+        (_NEITHER, r"\g<first> and "),
+        (_NOBODY, f"{SOMEBODY} "),
+        (_DID_NOTHING, lambda match: form_past(match["base"])),
+        (_NOT, _assert_verb),
         (_IS_NO, "is"),
         (_NICHT, ""),
         (_NO_NOUN, ""),
@@ -116,7 +141,25 @@ def read_polarity(text: str) -> Reading:
         claim, n_found = pattern.subn(instead, claim)
         n_denials += n_found
     if n_denials:
-        claim = _ANY.sub("", claim)
+        # Who denies "A or B" denies both.
+        claim = _OR.sub(" and ", _ANY.sub("", claim))
     if n_denials > 1 or any(word.kind == "negation" for word in split_text(claim)):
         return Reading("unclear", claim)
     return Reading("denied" if n_denials else "asserted", claim)
+
+
+def drop_reason(text: str) -> str:
+    """Returns a claim without what it gives as reason of a denial; empty if there is none.
+
+    "The canal never opened, since it was dry" is wrong if the canal opened, wet or dry.
+    """
+    head = _REASON.sub("", text)
+    return head if head != text and read_polarity(head).polarity == "denied" else ""
+
+
+def _assert_verb(match: re.Match[str]) -> str:
+    """Returns what a negated verb says without its negation: "did not reach" is "reached"."""
+    base = match["base"]
+    if base:
+        return form_past(base)
+    return match["other"] or match["short"] or ""

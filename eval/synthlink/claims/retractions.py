@@ -212,7 +212,9 @@ class RetractionReader:
             if is_ahead:
                 return "none"
             return "last" if _ONE.search(text) and not speaks else "all"
-        scope = _read_pronouns(sentence, words)
+        # "It did not make labour scarce" is about the subject: two words of it show that.
+        is_about_subject = len(words & self._topic - _PLAIN) > 1
+        scope = "none" if is_about_subject else _read_pronouns(sentence, words)
         if scope == "none" and not is_title and self._says_nothing_else(sentence, text, words):
             return "all"
         return scope

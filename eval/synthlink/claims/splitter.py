@@ -58,6 +58,16 @@ _SUBORDINATE: Final = _JOINING | frozenset(list_words("to zu der die das den dem
 _NEXT_DENIAL: Final = re.compile(
     r",\s+(?:and|but|nor|since|for|as|because|while|und|denn|da|weil)\s+", re.IGNORECASE
 )
+# "X did not open and was never built" denies two things of X.
+_SECOND_DENIAL: Final = re.compile(
+    r",?\s+(?:and|but)\s+(?=(?:(?:did|does|do|is|are|was|were|has|have|had|could|can)\s+"
+    r"(?:not|never)|never)\s+[a-z])"
+)
+_FIRST_DENIAL: Final = re.compile(
+    r"\s(?:(?:did|does|do|is|are|was|were|has|have|had|could|can)\s+(?:not|never)|never)\s"
+)
+# A second part that still depends on what is said before it: "…, and that it did not".
+_REPORTED_PART: Final = re.compile(r"(?:that|whether|if|dass|daß|ob)\s", re.IGNORECASE)
 _PRONOUN: Final = re.compile(
     r"(?:(?:in|at|by|on|with)\s+\w+,?\s+)?(?:it|its|he|his|she|her|they|their|this|these|that|those|such|er|sie|es|"
     r"sein|seine|ihr|ihre|dieser|diese|dieses|dessen|deren)\s",
@@ -68,7 +78,12 @@ _SUBJECT: Final = re.compile(
     r"(?:the|a|an|its|his|her|their|this|these|that|those|it|he|she|they|some|most|many|in|der|"
     r"die|das|ein|eine|sein|seine|ihre?|er|sie|es|\d{4})\s|[A-ZÄÖÜ]",
 )
+_DEFINITE: Final = re.compile(r"the\s+(?P<noun>[a-z]+)\s", re.IGNORECASE)
 _MIN_LIST_ITEMS: Final = 3
+# "146 dead" says what happened, as a name or year in a list does not.
+_COUNTED: Final = re.compile(
+    r"[\d.,]+ (?:dead|killed|wounded|injured|deaths|victims|tote|verletzte)", re.IGNORECASE
+)
 _LIST_ITEM_WORDS: Final = 4
 """Maximum number of words of an item in a mere list."""
 
@@ -153,10 +168,19 @@ def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
     claims = []
     for part, before, is_uncertain in parts:
         context = ""
-        if _RELATIVE.match(part) or _PRONOUN.match(part):
-            context = previous if part is first else before
+        above = previous if part is first else before
+        if _RELATIVE.match(part) or _PRONOUN.match(part) or _names_again(part, above):
+            context = above
         claims.append(ClaimText(part, context, is_retracted=is_uncertain, is_list=is_list(part)))
     return claims
+
+
+def _names_again(part: str, before: str) -> bool:
+    """Returns whether a part begins with "the act" and the text before it names one act only."""
+    noun = _DEFINITE.match(part)
+    return noun is not None and (
+        len(re.findall(rf"\b{re.escape(noun['noun'])}s?\b", before, re.IGNORECASE)) == 1
+    )
 
 
 def _split_denied(sentence: str) -> list[tuple[str, str, bool]]:
@@ -174,11 +198,21 @@ def _split_denied(sentence: str) -> list[tuple[str, str, bool]]:
         # Each part with a negation of its own denies for itself.
         for end in _NEXT_DENIAL.finditer(rest):
             head, tail = rest[: end.start()], rest[end.end() :]
+            if end.group().strip(" ,").casefold() == "nor":
+                tail = f"Nor {tail}"
             if _denies(head) and _denies(tail) and _has_verb(head) and _has_verb(tail):
+                # "It is a myth that A, and no B did it" says the second itself.
                 parts.append((head, before, is_reported))
-                is_reported = is_reported or _SCOPE.search(head) is not None
                 before, rest = f"{before} {head}".strip(), tail
+                is_reported = is_reported or _REPORTED_PART.match(tail) is not None
                 break
+        second, first = _SECOND_DENIAL.search(rest), _FIRST_DENIAL.search(rest)
+        if second and first and first.start() < second.start() and not _SCOPE.search(rest):
+            subject, head = rest[: first.start()], rest[: second.start()]
+            if "," not in subject and not _has_verb(subject):
+                parts.append((head, before, is_reported))
+                before = f"{before} {head}".strip()
+                rest = f"{subject} {rest[second.end() :]}"
         if rest:
             parts.append((rest, before, is_reported))
         is_reported = is_reported or _SCOPE.search(rest) is not None
@@ -285,15 +319,22 @@ def is_list(text: str) -> bool:
 
     Such a text says nothing that could be right or wrong: whoever lists all names says none.
     """
+    _, colon, rest = text.partition(": ")
+    if colon and rest.strip():
+        return is_list(rest)  # "Watson and Crick: double helix, 1953" says what both did
     items = [item for item in re.split(r"[,/|]\s*|\s+(?:or|oder|and|und)\s+", text) if item.strip()]
     short = all(len(item.split()) <= _LIST_ITEM_WORDS for item in items)
     # After the first item, a capital shows a name, which may look like a verb: "Mountbatten".
     inner = [items[0], *(f"a {item}" for item in items[1:])] if items else []
+    if any(_COUNTED.fullmatch(item.strip(" .")) for item in items[1:]):
+        return False
     if len(items) >= _MIN_LIST_ITEMS and short and not any(map(_has_verb_form, inner)):
         return True
     if len(items) > 1 and short and _names_opposites(items):
         return True
     words = split_text(text)
+    if any(word.kind == "negation" for word in words) and any(map(is_verb, words)):
+        return False  # who denies "A or B" denies both
     return any(
         word.key in ("or", "oder")
         and 0 < index < len(words) - 1

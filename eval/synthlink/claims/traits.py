@@ -22,6 +22,7 @@ _PREDICATES: Final = frozenset(
     )
 )
 """Words in the names of predicates that say who made or led something, or when it was."""
+_EARNED: Final = frozenset(("earned", "award"))
 _DIRECTIONS: Final = DIRECTIONS - {"by"} | frozenset(list_words("aus nach zu gegen ohne mit"))
 """A claim with one of these says where something came from or went, which no such triple says."""
 
@@ -46,6 +47,11 @@ class _Trait(NamedTuple):
     is_year: bool
     triple: Triple
 
+    @property
+    def is_maker(self) -> bool:
+        """Whether it says who made or led the thing: not when it was, nor what it earned."""
+        return not self.is_year and _EARNED.isdisjoint(split_name(self.triple[1]))
+
 
 class Traits:
     """Makers, leaders and years of the things in a question's triples.
@@ -58,6 +64,7 @@ class Traits:
     def __init__(self, question: Question, names: Collection[str]) -> None:
         self._nodes: dict[str, list[Word]] = {}
         self._traits: dict[str, list[_Trait]] = {}
+        self._told: dict[str, list[list[Word]]] = {}
         for step in question.steps:
             told = split_text(step.fact, names)
             verbs = tuple(filter(is_verb, told))
@@ -70,7 +77,10 @@ class Traits:
                 )
                 if value and _PREDICATES & {*split_name(predicate)} and not is_causal(triple):
                     is_year = len(value) == 1 and value[0].kind == "number"
-                    self._nodes[subject] = _read_words(subject, names)
+                    # "Post-Quantum" in a title makes no name of "post-quantum methods".
+                    common = {word.key for word in told if word.text.islower()}
+                    self._nodes[subject] = _read_words(subject, frozenset(names) - common)
+                    self._told.setdefault(subject, []).append(told)
                     self._traits.setdefault(subject, []).append(
                         _Trait(verbs, value, is_year, triple)
                     )
@@ -115,6 +125,9 @@ class Traits:
         loose = [word for word in others if word not in years and word not in verbs]
         known = [trait for trait in traits if trait.is_year]
         told = stated or known
+        if loose and not stated and self._names_another_maker(node, said, loose):
+            wrong = frozenset(trait.triple for trait in traits if trait.is_maker)
+            return TraitFinding("contradicted", wrong)
         if loose or not all(
             any(is_same(verb, other) for other in trait.verbs) for verb in verbs for trait in told
         ):
@@ -131,7 +144,42 @@ class Traits:
         )
         if not stated or not is_ordered or not (has_verb or not makers):
             return _OPEN
+        if not self._keeps_order(node, said):
+            return _OPEN
         return TraitFinding("supported", frozenset(trait.triple for trait in stated))
+
+    def _keeps_order(self, node: str, said: Sequence[Word]) -> bool:
+        """Returns whether a claim has the words of a thing as its name or its fact has them.
+
+        "England reached the Black Death" has those of the Black Death in England.
+        """
+        words = self._nodes[node]
+        mine = [word for word in said if any(is_same(word, other) for other in words)]
+        return any(_is_in_order(mine, told) for told in (words, *self._told[node]))
+
+    def _names_another_maker(self, node: str, said: Sequence[Word], others: Sequence[Word]) -> bool:
+        """Returns whether a claim says that who made another thing made this one.
+
+        It must say nothing else: "Fleming purified penicillin" of what Florey purified, but not
+        "Fleming's penicillin was purified".
+        """
+        makers = [trait for trait in self._traits[node] if trait.is_maker]
+        verbs = [word for trait in makers for word in trait.verbs if word.kind == "content"]
+        first = list(said[: len(others)])
+        verb = said[len(others)] if len(said) > len(others) else None
+        if not makers or first != list(others) or verb is None or not is_verb(verb):
+            return False
+        if not any(is_same(verb, other) for other in verbs):
+            return False
+        known = {
+            word.key
+            for other, traits in self._traits.items()
+            for trait in traits
+            if other != node and trait.is_maker
+            for word in trait.value
+        }
+        own = {word.key for trait in makers for word in trait.value}
+        return all(word.text[:1].isupper() and word.key in known - own for word in others)
 
 
 def _read_words(name: str, names: Collection[str]) -> list[Word]:
@@ -142,6 +190,11 @@ def _read_words(name: str, names: Collection[str]) -> list[Word]:
         for word in split_text(spaced)
         if word.kind != "light"
     ]
+
+
+def _is_in_order(words: Sequence[Word], others: Sequence[Word]) -> bool:
+    following = iter(others)
+    return all(any(is_same(word, other) for other in following) for word in words)
 
 
 def _has_value(trait: _Trait, words: Sequence[Word]) -> bool:

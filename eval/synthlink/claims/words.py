@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import (
+    DEMONYMS,
     ENDINGS,
     GERMAN,
     HEDGES,
@@ -114,6 +115,8 @@ def _split_text(text: str, names: frozenset[str], german: bool | None) -> tuple[
             previous = before[-1] if before else ""
             read = read_words(token) if match["words"] else read_digits(token, previous)
             bound = find_bound(before)
+            if read.is_year and previous in ("year", "jahr"):
+                words[-1] = words[-1]._replace(kind="light")  # "the year 1816" is 1816
             words.append(Word(token, read.key or key, "number", match.start(), read, bound))
             is_first = False
             continue
@@ -142,7 +145,9 @@ def _classify(
         read = NumberReading(_VALUES[key])
         return Word(written, read.key, "number", start, read)
     kind: WordKind = "content"
-    if key in NEGATIONS:
+    if written == "Without" and not is_first:
+        kind = "name"  # of the Year Without a Summer
+    elif key in NEGATIONS:
         kind = "negation"
     elif key in HEDGES and not (key == "may" and written == "May"):
         kind = "hedge"
@@ -261,6 +266,8 @@ def _is_same_name(first: str, second: str) -> bool:
     "Haiti" and "Haitian" are, but not "Parker" and "Parks", nor "Treaty" and "Convention".
     """
     short, long = sorted((first, second), key=len)
+    if DEMONYMS.get(first, first) == DEMONYMS.get(second, second):
+        return True
     return short == long or (
         len(short) >= _MIN_STEM and long.startswith(short) and long[len(short) :] in _ADJECTIVES
     )

@@ -71,7 +71,7 @@ def test_facts_are_still_supported_in_certain_forms() -> None:
 
 
 ALTERATIONS = {
-    "a month": lambda fact: re.sub(r" in (?=\d{4}\b)", " in October ", fact),
+    "a month": lambda fact: re.sub(r" in (?=\d{4}\b)", " in February ", fact),
     "a nationality": lambda fact: re.sub(r"(?<=[a-z] )(?=[A-Z])", "Peruvian ", fact, count=1),
     "another object": lambda fact: re.sub(r"(?<=[a-z])(?=\.$)", " and helium", fact),
     "an owner": lambda fact: f"Adams's {fact[:1].lower()}{fact[1:]}",
