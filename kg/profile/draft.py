@@ -54,6 +54,8 @@ from kg.profile.verification import (
     BrokenShapes,
     find_broken_shapes,
     find_given_rules,
+    find_otherwise_limited,
+    list_rule_kinds,
     select_kept_rules,
 )
 from kg.shapes import Constraint, Shapes
@@ -206,8 +208,8 @@ class _Assessment(NamedTuple):
 
     @property
     def ceiling(self) -> int:
-        """The sum of the ceilings of the predicates that are asked about."""
-        return sum(row.ceiling for row in self.rows if row.is_asked)
+        """The number of cards of each label of the predicates that are asked about."""
+        return sum(row.counted for row in self.rows if row.is_asked)
 
 
 def _assess(
@@ -261,7 +263,8 @@ def _assess(
         for rule in rules.values()
         if not nouns.get(rule.about)
     }
-    rows = assess_predicates(judged, given, () if own.constraints else _list_lone_rules(kept))
+    kinds = list_rule_kinds(kept, given, find_otherwise_limited(own.constraints))
+    rows = assess_predicates(judged, given, kinds, graph.index)
     left_out = describe_notes(graph, names, naming.predicates)
     vocabulary = describe_vocabulary(graph, names)
     return _Assessment(naming, rows, rules, kept, nouns, left_out, vocabulary)
@@ -286,15 +289,6 @@ def _withdraw(judgement: Judgement) -> Judgement:
     if judgement.origin is None:
         return judgement
     return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
-
-
-def _list_lone_rules(rules: Mapping[str, DraftRule]) -> set[str]:
-    """Lists the predicates about whose values only rules of one kind contradict claims."""
-    kinds: dict[str, set[str]] = {}
-    for rule in rules.values():
-        if rule.kind in (*ANSWER_TABLES, "one-subject"):
-            kinds.setdefault(rule.about, set()).add(ANSWER_TABLES.get(rule.kind, rule.kind))
-    return {iri for iri, found in kinds.items() if len(found) == 1}
 
 
 def _take_back(judgement: Judgement) -> Judgement:
@@ -390,6 +384,8 @@ def render_page(report: ReadinessReport) -> str:
     ]
     for row in report.predicates[:MAX_PAGE_ROWS]:
         why = f"{row.rule}: {row.support}" if row.is_asked else row.reason
+        if row.shares_links_with:
+            why += f"; counted with “{row.shares_links_with}”, which links the same things"
         lines.append(
             f"| {_escape(row.label or row.iri)} | {row.facts:,} | {row.subjects:,} | "
             f"{row.nameable:,} | {row.ceiling:,} | {_escape(why)} |"

@@ -202,6 +202,7 @@ class Names:
         self.notes = find_notes(graph.index)
         self._left_out = {*left_out, *map(graph.index.terms.get_text, self.notes.nodes)}
         self._nameable: dict[int, bool] = {}
+        self._words: dict[int, frozenset[str]] = {}
         self._names_by_code: dict[str, str | None] | None = None
 
     def is_nameable(self, term: int) -> bool:
@@ -224,6 +225,14 @@ class Names:
                     nameable = self._labels.has_label(text)
             self._nameable[term] = nameable
         return nameable
+
+    def get_words(self, term: int) -> frozenset[str]:
+        """Returns the words of a term's name, case-folded."""
+        words = self._words.get(term)
+        if words is None:
+            name = self._labels.get_label(self._index.terms.get_text(term))
+            words = self._words[term] = frozenset(re.findall(r"\w+", name.casefold()))
+        return words
 
     def says(self, term: int, other: int) -> bool:
         """Returns whether the name of a term says in brackets what the other one is called."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 
 from kg.graph import Graph
+from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
 from kg.profile.names import Names, is_usable_iri
 from kg.profile.plausibility import ValueKind, is_text
 from kg.profile.record_nouns import (
@@ -96,10 +97,11 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
     is_in_names: bool
     """Whether the names of its subjects have its values in them: "Megavolt" has "Mega"."""
-    nameable_grandparents: int
-    """Values of values of nameable subjects: what a contradiction of direction can ask about."""
-    nameable_grandchildren: int
-    """Nameable subjects with such values: what it can ask about if it is the value that varies."""
+    fitting_pairs: int
+    """Number of pairs of a true and a false claim about a value that names do not tell apart; not
+    counted above the number of subjects (see ``count_fitting_pairs``)."""
+    ends: ChainEnds
+    """What questions about the reverse of its chains can be about."""
 
     @property
     def is_single_valued(self) -> bool:
@@ -225,17 +227,24 @@ class GraphProfiler:
             askable_values=sum(n > 1 for n in holders.values()),
             is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
             is_in_names=n_contained > MAX_CONTAINED_SHARE * len(sample),
-            nameable_grandparents=len(
+            fitting_pairs=self._count_fitting_pairs(named),
+            ends=find_chain_ends(
                 {
-                    o
-                    for values in named.values()
-                    for value in values
-                    if value in named
-                    for o in named[value]
+                    s: [o for o in every if is_nameable(o)]
+                    for s, every in known.items()
+                    if is_nameable(s)
                 }
+                if any(links.values())
+                else {},
+                self._names.get_words,
             ),
-            nameable_grandchildren=sum(any(v in named for v in vs) for vs in named.values()),
         )
+
+    def _count_fitting_pairs(self, values: Mapping[int, Sequence[int]]) -> int:
+        """Counts pairs of claims that names do not tell apart; literals share hardly any words."""
+        if any(map(self._index.terms.is_literal, itertools.chain.from_iterable(values.values()))):
+            return len(values)
+        return count_fitting_pairs(values, self._names.get_words, len(values))
 
     def _classify_values(self, counts: Counter[int], datatypes: Collection[str]) -> ValueKind:
         terms = self._index.terms

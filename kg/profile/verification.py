@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kg.base.plain_text import list_words
 from kg.entailment import Closure
 from kg.graph import Graph
 from kg.oracle import Oracle
-from kg.profile.rules import DraftRule, GivenRule, render_shapes
+from kg.profile.ceilings import ONE_SUBJECT
+from kg.profile.rules import ANSWER_TABLES, DraftRule, GivenRule, render_shapes
 from kg.shapes import Constraint, Shapes
 from kg.shapes.model import SH_VIOLATION
 from kg.single_values import get_limited_predicate
-from kg.terms import is_literal
+from kg.terms import iri_tail, is_literal
 
 _ONE_WAY = "DisjointConstraintComponent"
+_VALUES = frozenset(
+    f"{name}ConstraintComponent"
+    for name in list_words(
+        "MinCount MaxCount Datatype Class NodeKind In HasValue Pattern MinLength MaxLength "
+        "LanguageIn UniqueLang MinInclusive MaxInclusive MinExclusive MaxExclusive "
+        "QualifiedMinCount Closed"
+    )
+)
+"""Components that values of the graph meet, and so do claims of these values: but for the number of
+values, they contradict none."""
 
 
 class KeptRules(NamedTuple):
@@ -100,3 +114,50 @@ def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[st
             if isinstance(other, str):
                 found.setdefault(other, GivenRule("one way", support))
     return found
+
+
+class LimitedTerms(NamedTuple):
+    """The predicates of which shapes contradict claims in other ways than by a number of values."""
+
+    text: str
+    """All that these shapes say."""
+
+    def __contains__(self, iri: object) -> bool:
+        # SPARQL queries shorten IRIs.
+        tail = iri_tail(str(iri))
+        return str(iri) in self.text or re.search(rf":{re.escape(tail)}\b", self.text) is not None
+
+
+def find_otherwise_limited(constraints: Iterable[Constraint]) -> LimitedTerms:
+    """Finds what shapes limit in other ways than by a number of values or the form of a value."""
+    others = [
+        one
+        for one in constraints
+        if one.severity == SH_VIOLATION
+        and (one.component not in _VALUES or "^" in one.path)
+        and not (
+            one.component == "NodeConstraintComponent"
+            and not find_otherwise_limited(itertools.chain.from_iterable(one.inner)).text
+        )
+    ]
+    return LimitedTerms(" ".join(f"{one.path} {one.parameters} {one.inner}" for one in others))
+
+
+def list_rule_kinds(
+    rules: Mapping[str, DraftRule], given: Mapping[str, GivenRule], others: LimitedTerms
+) -> dict[str, set[str]]:
+    """Lists for each predicate the kinds of rules that contradict claims about its values.
+
+    Args:
+        rules: name of the shape → rule of the draft.
+        given: predicate → the rule that the ontology or the user's own shapes state.
+        others: what the user's own shapes limit in other ways.
+    """
+    kinds: dict[str, set[str]] = {iri: {rule.kind} for iri, rule in given.items()}
+    for rule in rules.values():
+        if rule.kind in (*ANSWER_TABLES, "one-subject"):
+            kind = ANSWER_TABLES.get(rule.kind, rule.kind)
+            kinds.setdefault(rule.about, set()).add(re.sub("[_-]", " ", kind))
+    for iri, found in kinds.items():
+        found.update(["other"] * (iri in others), [ONE_SUBJECT] * (f"^<{iri}>" in others.text))
+    return kinds
