@@ -14,6 +14,8 @@ from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
 from kg.terms import OWL, XSD, to_ntriples
 
+CUBE = "http://purl.org/linked-data/cube#"
+"""Namespace of the RDF Data Cube Vocabulary (W3C Recommendation 2014)."""
 MAX_CLASS_PAIRS = 100
 """Maximum number of pairs of disjoint classes that become rules."""
 MAX_DISJOINT_DOMAINS = 5
@@ -43,14 +45,27 @@ class AxiomReader:
         self._used = {p for p in self._index.list_predicates() if self._is_named(p)}
 
     def read_declarations(self) -> Declarations:
-        """Returns which predicates are declared symmetric and transitive."""
+        """Returns which predicates are declared symmetric, transitive, or parts of a data cube."""
         v = self._vocabulary
-        return Declarations(
-            *(
-                frozenset(map(self._get_text, self._list_instances(cls)))
-                for cls in (v.SYMMETRIC, v.TRANSITIVE)
+        mutual, transitive, cube = (
+            frozenset(map(self._get_text, predicates))
+            for predicates in (
+                self._list_instances(v.SYMMETRIC),
+                self._list_instances(v.TRANSITIVE),
+                self._iter_cube_components(),
             )
         )
+        return Declarations(mutual, transitive, cube)
+
+    def _iter_cube_components(self) -> Iterator[int]:
+        """Yields the dimensions and measures of RDF data cubes."""
+        terms, index = self._index.terms, self._index
+        for name in ("dimension", "measure"):
+            p, cls = terms.get(f"{CUBE}{name}"), terms.get(f"{CUBE}{name.capitalize()}Property")
+            if p is not None:
+                yield from index.get_objects(p)
+            if cls is not None:
+                yield from self._list_instances(cls)
 
     def iter_rules(self) -> Iterator[DraftRule]:
         """Yields the rules of all axioms but ``owl:FunctionalProperty``."""

@@ -230,9 +230,13 @@ class Names:
         """Returns the words of a term's name, case-folded."""
         words = self._words.get(term)
         if words is None:
-            name = self._labels.get_label(self._index.terms.get_text(term))
-            words = self._words[term] = frozenset(re.findall(r"\w+", name.casefold()))
+            name = self.get_name(term).casefold()
+            words = self._words[term] = frozenset(re.findall(r"\w+", name))
         return words
+
+    def get_name(self, term: int) -> str:
+        """Returns what a term is called; of a literal its lexical form."""
+        return self._labels.get_label(self._index.terms.get_text(term))
 
     def says(self, term: int, other: int) -> bool:
         """Returns whether the name of a term says in brackets what the other one is called."""

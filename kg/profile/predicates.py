@@ -12,11 +12,12 @@ import msgspec
 from kg.graph import Graph
 from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import ValueKind, is_text
+from kg.profile.plausibility import ValueKind, is_birthplace, is_text, mixes_countries
 from kg.profile.record_nouns import (
     is_document,
     is_event,
     is_exclusive_record,
+    is_living,
     is_record,
     names_participant,
     names_record_part,
@@ -32,6 +33,8 @@ MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say in brackets."""
 MAX_CONTAINED_SHARE = 0.5
 """Maximum share of them whose value may be a part of the subject's name."""
+MAX_PLACES = 1_000
+"""Maximum number of birthplaces that are compared with each other."""
 SAMPLE_SIZE = 1_000
 """At most this many links are compared with names, evenly spaced."""
 MAX_CODES = 20
@@ -76,6 +79,11 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its subjects are records, such as observations, or events, such as floods."""
     describes_documents: bool
     """Whether its subjects are records, documents, versions or periods, which have an order."""
+    describes_living: bool
+    """Whether its subjects are people or animals."""
+    has_one_level: bool
+    """Whether none of its values seems to be a part of another: no city and its country. Only
+    tested of birthplaces."""
     chained_subjects: int
     """Subjects with a value that is a subject of the predicate, too."""
     is_asymmetric: bool
@@ -216,6 +224,8 @@ class GraphProfiler:
             describes_records=self._are_records(subjects, names),
             describes_events=self._are_mostly(subjects, is_event),
             describes_documents=self._are_mostly(subjects, is_document),
+            describes_living=self._are_mostly(subjects, is_living),
+            has_one_level=any(map(is_birthplace, names)) and self._have_one_level(counts),
             chained_subjects=sum(map(bool, links.values())),
             is_asymmetric=is_asymmetric(links),
             is_acyclic=_is_acyclic(links),
@@ -256,6 +266,23 @@ class GraphProfiler:
         lexicals = (parse_literal(terms.get_text(o)).lexical for o in counts)
         return "figures" if all(map(_FIGURE.match, lexicals)) else "texts"
 
+    def _have_one_level(self, values: Collection[int]) -> bool:
+        """Returns whether no value is a part of another, as far as names, classes and links say."""
+        index, terms = self._index, self._index.terms
+        if len(values) > MAX_PLACES or terms.blanks & set(values):
+            return False
+        words = [self._names.get_words(o) for o in values]
+        has_parts = any(a < b for a, b in itertools.permutations(words, 2))
+        if has_parts or mixes_countries([self._names.get_name(o) for o in values]):
+            return False
+        things = [o for o in values if not terms.is_literal(o)]
+        kinds = {classes for o in things if (classes := frozenset(self._list_types(o)))}
+        return len(kinds) < 2 and not any(
+            target != o and target in values
+            for o in things
+            for _, target in index.iter_out_edges(o)
+        )
+
     def _list_codes(self, counts: Counter[int]) -> tuple[str, ...]:
         terms = self._index.terms
         if len(counts) > MAX_CODES or min(counts.values()) < 2 or terms.blanks & counts.keys():
@@ -269,6 +296,9 @@ class GraphProfiler:
             return False
         is_role = any(map(names_participant, names))
         return self._are_mostly(subjects, is_exclusive_record if is_role else is_record)
+
+    def _list_types(self, term: int) -> Collection[int]:
+        return () if self._rdf_type is None else self._index.find_objects(term, self._rdf_type)
 
     def _are_mostly(self, subjects: Iterable[int], is_kind: Callable[[str], bool]) -> bool:
         """Returns whether nearly all subjects are members of a class of some kind."""

@@ -11,12 +11,18 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from kg.base.plain_text import clean_text, format_count
+from kg.profile.known_labels import find_known_label
 from kg.profile.names import is_usable_iri
 from kg.profile.plausibility import (
     find_bounds,
+    is_birthplace,
     is_code_list,
+    is_document_type,
+    is_parent,
     is_part,
     is_repeatable,
+    is_sex,
+    is_single_by_definition,
     judge_single_value,
     may_be_mutual,
 )
@@ -121,6 +127,8 @@ class Declarations(NamedTuple):
     mutual: Collection[str] = ()
     """Symmetric ones."""
     transitive: Collection[str] = ()
+    cube: Collection[str] = ()
+    """Dimensions and measures of an RDF data cube: an observation has one value of each."""
 
 
 def judge_predicate(
@@ -143,6 +151,12 @@ def judge_predicate(
         return Judgement("one value", "confirmed", support)
     if profile.is_single_valued and profile.single_value.by_axiom:
         return Judgement("one value", "ontology", support)
+    if (
+        profile.is_single_valued
+        and n >= MIN_SUBJECTS
+        and _is_single_by_nature(profile, declarations)
+    ):
+        return Judgement("one value", "mined", support)
     if profile.chained_subjects and (n >= MIN_SUBJECTS or answers.one_way.get(iri)):
         return _judge_chain(profile, answers, declarations)
     if n < MIN_SUBJECTS:
@@ -170,6 +184,19 @@ def judge_predicate(
     return Judgement("one value", None, support, reason)
 
 
+def _is_single_by_nature(profile: PredicateProfile, declarations: Declarations) -> bool:
+    """Returns whether a vocabulary, or what everyone knows, gives each subject one value."""
+    names = (profile.label, profile.local_name, find_known_label(profile.iri))
+    return (
+        is_single_by_definition(profile.iri)
+        or profile.iri in declarations.cube
+        or any(map(is_parent, names))
+        or any(map(is_document_type, names))
+        or (profile.has_one_level and any(map(is_birthplace, names)))
+        or (profile.describes_living and any(map(is_sex, names)))
+    )
+
+
 def _judge_chain(
     profile: PredicateProfile, answers: Answers, declarations: Declarations
 ) -> Judgement:
@@ -180,9 +207,7 @@ def _judge_chain(
     if m < MIN_CHAINED and not is_confirmed:
         reason = f"only {format_count(m, 'chain')} of two links confirm that it goes one way"
         return Judgement("", None, "", reason)
-    what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
-    start = "chain" if profile.is_acyclic else "link"
-    support = f"no {start} of {profile.facts:,} links {what} ({m:,} subjects start longer chains)"
+    support = _describe_chains(profile)
     is_mutual = any(
         may_be_mutual(name, of_documents=profile.describes_documents)
         for name in (profile.label, profile.local_name)
@@ -195,6 +220,15 @@ def _judge_chain(
     return Judgement("one way", None, support, reason)
 
 
+def _describe_chains(profile: PredicateProfile) -> str:
+    what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
+    start = "chain" if profile.is_acyclic else "link"
+    return (
+        f"no {start} of {profile.facts:,} links {what} ({profile.chained_subjects:,} subjects "
+        "start longer chains)"
+    )
+
+
 def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Iterator[DraftRule]:
     """Yields the rules about one predicate: what it contradicts, and the form of its values."""
     iri = profile.iri
@@ -202,30 +236,20 @@ def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Ite
         return
     path = to_ntriples(iri)
     target = f"sh:targetSubjectsOf {path}"
-    if judgement.origin is not None and judgement.kind == "one value":
+    origin = judgement.origin
+    if origin is not None and judgement.kind == "one value":
         yield DraftRule(
-            origin=judgement.origin,
+            origin=origin,
             kind="one-value",
             about=iri,
             support=judgement.support,
             body=f"a sh:PropertyShape ; {target} ; sh:path {path} ; sh:maxCount 1",
         )
-    elif judgement.origin is not None:
-        step = f"[ sh:inversePath {path} ]"
-        label = profile.label.replace("“", "").replace("”", "")
-        if profile.is_acyclic:
-            kind, step = "no-cycle", f"[ sh:oneOrMorePath {step} ]"
-            message = f"No chain of “{label}” leads back to where it started."
-        else:
-            kind, message = "no-reverse", f"“{label}” never holds in both directions."
-        yield DraftRule(
-            origin=judgement.origin,
-            kind=kind,
-            about=iri,
-            support=judgement.support,
-            body=f"a sh:NodeShape ; {target} ; sh:property [ sh:path {step} ; "
-            f"sh:disjoint {path} ; sh:message {write_literal(message)} ]",
-        )
+        is_chain = profile.is_acyclic and profile.chained_subjects >= MIN_CHAINED
+        if is_chain and any(map(is_parent, (profile.label, profile.local_name))):
+            yield _write_chain_rule(profile, "mined", _describe_chains(profile))
+    elif origin is not None:
+        yield _write_chain_rule(profile, origin, judgement.support)
     if profile.subjects >= MIN_SUBJECTS:
         for kind, constraint in _iter_value_constraints(profile):
             yield DraftRule(
@@ -235,6 +259,26 @@ def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Ite
                 support=f"all {format_count(profile.facts, 'value')}",
                 body=f"a sh:PropertyShape ; {target} ; sh:path {path} ; {constraint}",
             )
+
+
+def _write_chain_rule(profile: PredicateProfile, origin: Origin, support: str) -> DraftRule:
+    """Writes the rule that the links of a predicate go one way."""
+    path = to_ntriples(profile.iri)
+    step = f"[ sh:inversePath {path} ]"
+    label = profile.label.replace("“", "").replace("”", "")
+    if profile.is_acyclic:
+        kind, step = "no-cycle", f"[ sh:oneOrMorePath {step} ]"
+        message = f"No chain of “{label}” leads back to where it started."
+    else:
+        kind, message = "no-reverse", f"“{label}” never holds in both directions."
+    return DraftRule(
+        origin=origin,
+        kind=kind,
+        about=profile.iri,
+        support=support,
+        body=f"a sh:NodeShape ; sh:targetSubjectsOf {path} ; sh:property [ sh:path {step} ; "
+        f"sh:disjoint {path} ; sh:message {write_literal(message)} ]",
+    )
 
 
 def _iter_value_constraints(profile: PredicateProfile) -> Iterator[tuple[str, str]]:
