@@ -12,10 +12,12 @@ from kg.profile.rules import Declarations, DraftRule
 from kg.reasoning.axioms import parse_cardinality
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, XSD, to_ntriples
+from kg.terms import OWL, SKOS, XSD, to_ntriples
 
 CUBE = "http://purl.org/linked-data/cube#"
 """Namespace of the RDF Data Cube Vocabulary (W3C Recommendation 2014)."""
+MAX_CODES = 100
+"""Maximum number of members of a closed list."""
 MAX_CLASS_PAIRS = 100
 """Maximum number of pairs of disjoint classes that become rules."""
 MAX_DISJOINT_DOMAINS = 5
@@ -45,7 +47,7 @@ class AxiomReader:
         self._used = {p for p in self._index.list_predicates() if self._is_named(p)}
 
     def read_declarations(self) -> Declarations:
-        """Returns which predicates are declared symmetric, transitive, or parts of a data cube."""
+        """Returns what the graph declares of its predicates and of closed lists."""
         v = self._vocabulary
         mutual, transitive, cube = (
             frozenset(map(self._get_text, predicates))
@@ -55,7 +57,26 @@ class AxiomReader:
                 self._iter_cube_components(),
             )
         )
-        return Declarations(mutual, transitive, cube)
+        return Declarations(mutual, transitive, cube, tuple(self._iter_code_lists()))
+
+    def _iter_code_lists(self) -> Iterator[frozenset[str]]:
+        """Yields the members of SKOS schemes and collections that name all of their members.
+
+        A scheme whose concepts alone say that they are in it may have others.
+        """
+        index, terms = self._index, self._index.terms
+        has_top, in_scheme, has_member = (
+            terms.get(SKOS + name) for name in ("hasTopConcept", "inScheme", "member")
+        )
+        lists: dict[int, set[int]] = {}
+        for p in (has_top, has_member):
+            for s, o in index.iter_pairs(p) if p is not None else ():
+                lists.setdefault(s, set()).add(o)
+        for scheme, members in sorted(lists.items()):
+            others = index.find_subjects(in_scheme, scheme) if in_scheme is not None else ()
+            is_closed = len(members) <= MAX_CODES and members.issuperset(others)
+            if is_closed and all(map(self._is_named, members)):
+                yield frozenset(map(self._get_text, members))
 
     def _iter_cube_components(self) -> Iterator[int]:
         """Yields the dimensions and measures of RDF data cubes."""

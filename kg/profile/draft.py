@@ -229,10 +229,18 @@ def _assess(
         judged.append((profile, judge_predicate(profile, answers, declarations)))
         show_stage("profiling predicates", number, len(profiler))
     show_stage("testing rules", 0, 0)
+    lists = declarations.code_lists
+    declared = list(reader.iter_rules())
+    closed = {rule.about for rule in declared if rule.kind == "codes"}
     rules = name_rules(
         [
-            *(rule for pair in judged for rule in iter_predicate_rules(*pair)),
-            *reader.iter_rules(),
+            *(
+                rule
+                for pair in judged
+                for rule in iter_predicate_rules(*pair, lists)
+                if not (rule.is_doubtful and rule.about in closed)
+            ),
+            *declared,
             *iter_class_rules(graph),
         ]
     )

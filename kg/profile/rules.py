@@ -72,6 +72,8 @@ class DraftRule(msgspec.Struct, frozen=True, kw_only=True):
     support: str
     body: str
     """Turtle: the targets and constraints of the shape."""
+    is_doubtful: bool = False
+    """Whether only the user can say that it is true."""
 
 
 class Judgement(NamedTuple):
@@ -110,10 +112,10 @@ class Answers(NamedTuple):
     """Name of a drafted shape of another kind → whether its rule is true."""
 
     def rejects(self, name: str, rule: DraftRule) -> bool:
-        """Returns whether the user said that a drafted rule is false."""
+        """Returns whether a drafted rule is false: the user says so, or not that it is true."""
         if table := ANSWER_TABLES.get(rule.kind):
             return getattr(self, table).get(rule.about) is False
-        return self.rules.get(name) is False
+        return not self.rules.get(name, not rule.is_doubtful)
 
     def rejects_judgement(self, iri: str, kind: RuleKind) -> bool:
         """Returns whether the user said that a rule of a predicate is false."""
@@ -129,6 +131,8 @@ class Declarations(NamedTuple):
     transitive: Collection[str] = ()
     cube: Collection[str] = ()
     """Dimensions and measures of an RDF data cube: an observation has one value of each."""
+    code_lists: Collection[frozenset[str]] = ()
+    """The members of closed lists, each."""
 
 
 def judge_predicate(
@@ -229,8 +233,16 @@ def _describe_chains(profile: PredicateProfile) -> str:
     )
 
 
-def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Iterator[DraftRule]:
-    """Yields the rules about one predicate: what it contradicts, and the form of its values."""
+def iter_predicate_rules(
+    profile: PredicateProfile, judgement: Judgement, code_lists: Collection[frozenset[str]] = ()
+) -> Iterator[DraftRule]:
+    """Yields the rules about one predicate: what it contradicts, and the form of its values.
+
+    Args:
+        profile: the predicate.
+        judgement: whether it has a rule by which claims can be false.
+        code_lists: the members of the closed lists that the graph declares.
+    """
     iri = profile.iri
     if not profile.label:
         return
@@ -251,14 +263,34 @@ def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Ite
     elif origin is not None:
         yield _write_chain_rule(profile, origin, judgement.support)
     if profile.subjects >= MIN_SUBJECTS:
+        support = f"all {format_count(profile.facts, 'value')}"
+        body = f"a sh:PropertyShape ; {target} ; sh:path {path}"
         for kind, constraint in _iter_value_constraints(profile):
             yield DraftRule(
                 origin="mined",
                 kind=kind,
                 about=iri,
-                support=f"all {format_count(profile.facts, 'value')}",
-                body=f"a sh:PropertyShape ; {target} ; sh:path {path} ; {constraint}",
+                support=support,
+                body=f"{body} ; {constraint}",
             )
+        codes = profile.codes
+        if codes and is_code_list(profile.label) and all(map(_is_writable, codes)):
+            declared = next((one for one in code_lists if one.issuperset(codes)), None)
+            names = ", ".join(map(_name_code, codes))
+            yield DraftRule(
+                origin="mined",
+                kind="codes",
+                about=iri,
+                support=f"{support} are in a list that the graph declares"
+                if declared
+                else f"{support} are one of {names}",
+                body=f"{body} ; sh:in ( {' '.join(map(to_ntriples, sorted(declared or codes)))} )",
+                is_doubtful=declared is None,
+            )
+
+
+def _name_code(text: str) -> str:
+    return parse_literal(text).lexical if is_literal(text) else iri_tail(text)
 
 
 def _write_chain_rule(profile: PredicateProfile, origin: Origin, support: str) -> DraftRule:
@@ -283,9 +315,6 @@ def _write_chain_rule(profile: PredicateProfile, origin: Origin, support: str) -
 
 def _iter_value_constraints(profile: PredicateProfile) -> Iterator[tuple[str, str]]:
     """Yields constraints that all values meet and that can be true of values not in the graph."""
-    if profile.codes and is_code_list(profile.label) and all(map(_is_writable, profile.codes)):
-        yield "codes", f"sh:in ( {' '.join(map(to_ntriples, profile.codes))} )"
-        return
     if len(profile.datatypes) != 1 or not profile.has_literals:
         return
     datatype = profile.datatypes[0]
