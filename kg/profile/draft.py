@@ -44,7 +44,6 @@ from kg.profile.rules import (
     NAME_PREFIX,
     Answers,
     DraftRule,
-    Judgement,
     iter_predicate_rules,
     judge_predicate,
     name_rules,
@@ -53,6 +52,7 @@ from kg.profile.rules import (
 from kg.profile.verification import (
     BrokenShapes,
     find_broken_shapes,
+    find_covered_predicates,
     find_given_rules,
     find_otherwise_limited,
     list_rule_kinds,
@@ -245,18 +245,24 @@ def _assess(
         ]
     )
     accepted = {name: rule for name, rule in rules.items() if not answers.rejects(name, rule)}
-    kept, constraints = select_kept_rules(graph, closure, accepted)
+    covered = find_covered_predicates(closure.index, own.constraints)
+    needed = {
+        name: rule
+        for name, rule in accepted.items()
+        if rule.kind != "one-value" or rule.about not in covered
+    }
+    kept, constraints = select_kept_rules(graph, closure, needed)
     broken = {
         rule.about
-        for name, rule in accepted.items()
+        for name, rule in needed.items()
         if name not in kept and rule.kind in ANSWER_TABLES
     }
     judged = [
         (
             profile,
-            _withdraw(judgement)
+            judgement.withdraw()
             if profile.iri in broken
-            else _take_back(judgement)
+            else judgement.take_back()
             if answers.rejects_judgement(profile.iri, judgement.kind)
             else judgement,
         )
@@ -264,7 +270,7 @@ def _assess(
     ]
     stated = [one for one in constraints if one.shape.startswith(f"{NAME_PREFIX}ontology:")]
     given = find_given_rules(stated, "the ontology states it")
-    given |= find_given_rules(own.constraints, "your shapes state it")
+    given |= find_given_rules(own.constraints, "your shapes state it", covered)
     nouns = {profile.iri: profile.label for profile, _ in judged}
     nouns |= {
         rule.about: names.find_class_noun(rule.about)
@@ -291,19 +297,6 @@ def _render(claims: Sequence[Claim]) -> str:
     rows = ((claim.subj, claim.pred, claim.obj) for claim in claims)
     lines = [f"{' '.join(map(to_ntriples, row))} .\n" for row in rows]
     return "".join([f"# {HEAD}: what the ontology says of its classes\n", *lines])
-
-
-def _withdraw(judgement: Judgement) -> Judgement:
-    if judgement.origin is None:
-        return judgement
-    return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
-
-
-def _take_back(judgement: Judgement) -> Judgement:
-    if judgement.origin is None:
-        return judgement
-    reason = "confirm.toml says that its rule is false in the world"
-    return judgement._replace(origin=None, reason=reason)
 
 
 def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:

@@ -259,8 +259,8 @@ def _assess_predicate(
     """Returns what can be asked, and the number of balanced triplets."""
     rule, support = judgement.kind, judgement.support
     is_doubtful = judgement.is_doubtful
-    if given is not None and judgement.origin is None:
-        (rule, support), is_doubtful = given, False
+    if given is not None and (judgement.origin is None or given.covers_all):
+        rule, support, is_doubtful = given.kind, given.support, False
     n_balanced = count_balanced_triplets(profile, rule)
     if profile.has_texts:
         rule, is_doubtful = "", False

@@ -92,6 +92,19 @@ class Judgement(NamedTuple):
         """Whether the data confirm the rule, and only the user can say that it is true."""
         return self.origin is None and bool(self.kind)
 
+    def withdraw(self) -> Judgement:
+        """Returns the judgement without a rule that what follows from the axioms breaks."""
+        if self.origin is None:
+            return self
+        return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
+
+    def take_back(self) -> Judgement:
+        """Returns the judgement without a rule that the user rejects."""
+        if self.origin is None:
+            return self
+        reason = "confirm.toml says that its rule is false in the world"
+        return self._replace(origin=None, reason=reason)
+
 
 class GivenRule(NamedTuple):
     """A rule about a predicate that is not judged, because an ontology or the user states it."""
@@ -99,6 +112,8 @@ class GivenRule(NamedTuple):
     kind: RuleKind
     support: str
     """Who states it."""
+    covers_all: bool = False
+    """Whether it is about all subjects of the predicate, so that no other rule is needed."""
 
 
 class Answers(NamedTuple):

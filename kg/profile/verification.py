@@ -6,7 +6,7 @@ import itertools
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,8 @@ from kg.profile.rules import ANSWER_TABLES, DraftRule, GivenRule, render_shapes
 from kg.shapes import Constraint, Shapes
 from kg.shapes.model import SH_VIOLATION
 from kg.single_values import get_limited_predicate
-from kg.terms import iri_tail, is_literal
+from kg.terms import RDF_TYPE, iri_tail, is_literal
+from kg.triples.index import Index
 
 _ONE_WAY = "DisjointConstraintComponent"
 _VALUES = frozenset(
@@ -94,7 +95,38 @@ def find_broken_shapes(graph: Graph, shapes: Shapes) -> BrokenShapes:
     return BrokenShapes(frozenset(node for _, node in broken), worst, n_worst)
 
 
-def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[str, GivenRule]:
+def find_covered_predicates(index: Index, constraints: Iterable[Constraint]) -> set[str]:
+    """Finds the predicates of which shapes allow each subject one value, and none has more.
+
+    Args:
+        index: the facts, with what follows from them.
+        constraints: the constraints of the shapes.
+    """
+    terms = index.terms
+    targets: dict[str, set[int]] = {}
+    for constraint in constraints:
+        predicate = get_limited_predicate(constraint)
+        if not predicate or constraint.severity != SH_VIOLATION:
+            continue
+        nodes = targets.setdefault(predicate, set())
+        for kind, text in constraint.target:
+            term, rdf_type = terms.get(text), terms.get(RDF_TYPE)
+            if term is not None and kind == "class" and rdf_type is not None:
+                nodes.update(index.find_subjects(rdf_type, term))
+            elif term is not None and kind == "subjects-of":
+                nodes.update(index.get_subjects(term))
+    return {
+        predicate
+        for predicate, nodes in targets.items()
+        if (p := terms.get(predicate)) is not None
+        and nodes.issuperset(index.get_subjects(p))
+        and index.count_triples(p) == len(index.get_subjects(p))
+    }
+
+
+def find_given_rules(
+    constraints: Iterable[Constraint], support: str, covered: Collection[str] = ()
+) -> dict[str, GivenRule]:
     """Finds the predicates of which shapes can contradict a claim.
 
     Only constraints by which a claim that combines terms of the graph is often false are looked at.
@@ -102,13 +134,14 @@ def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[st
     Args:
         constraints: the constraints of the shapes.
         support: who says so.
+        covered: predicates of which they say it of all subjects.
     """
     found: dict[str, GivenRule] = {}
     for constraint in constraints:
         if constraint.severity != SH_VIOLATION:
             continue  # warnings contradict nothing
         if predicate := get_limited_predicate(constraint):
-            found[predicate] = GivenRule("one value", support)
+            found[predicate] = GivenRule("one value", support, predicate in covered)
         elif constraint.component == _ONE_WAY and "^" in constraint.path:
             other = constraint.parameters.get("disjoint")
             if isinstance(other, str):

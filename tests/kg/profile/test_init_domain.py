@@ -701,3 +701,40 @@ def test_public_graphs_can_be_asked_about(public_data: Path, tmp_path: Path, nam
     assert json.loads(done.out)["ceiling"] >= ceiling
     done = run_epoche("kg", "inspect", "--domain", tmp_path / "d", "--json")
     assert json.loads(done.out)["violation_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "n_people", "is_enough"),
+    [
+        (f"sh:targetClass <{EX}Person>", 90, True),
+        (f"sh:targetSubjectsOf <{EX}birthMonth>", 0, True),
+        (f"sh:targetClass <{EX}Person>", 40, False),  # it says nothing of the others
+    ],
+)
+def test_a_rule_of_the_users_own_shapes_is_not_drafted_again(
+    people: Path, tmp_path: Path, target: str, n_people: int, is_enough: bool
+) -> None:
+    text = people.read_text("utf-8")
+    for number in range(n_people, 90):
+        text = text.replace(f"ex:p{number} a ex:Person ;", f"ex:p{number} ")
+    people.write_text(text, "utf-8")
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
+        <{EX}S> a sh:NodeShape ; {target} ; sh:property [
+            sh:path <{EX}birthMonth> ; sh:maxCount 1 ; sh:message "One birth month each." ] .""",
+        "utf-8",
+    )
+    folder = tmp_path / "mine"
+    done = run_epoche("kg", "init", people, "--shapes", shapes, "--out", folder, "--json")
+    row = read_rows(done.out)["birthMonth"]
+    assert row["is_asked"]
+    assert (row["support"] == "your shapes state it") is is_enough
+    assert ("one-value#birthMonth" not in (folder / "shapes.ttl").read_text("utf-8")) is is_enough
+    out = tmp_path / "cards.jsonl"
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", out)
+    assert done.code == 0, done.err
+    about = [card for card in read_cards(out) if card.claim.pred == EX + "birthMonth"]
+    assert about
+    for card in about:
+        assert sum("birth month" in rule.lower() for rule in card.rules) == 1 + (not is_enough)
