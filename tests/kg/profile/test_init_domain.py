@@ -389,7 +389,9 @@ def test_own_naming_predicates_give_names(tmp_path: Path) -> None:
         ("author_full_name", False), ("publisherShortName", False), ("shelfLabel", False),
         ("bookTitle", True), ("officialName", True), ("scientific_name", True),
         ("fullname", True), ("hasShortBookName", True), ("bookLegalName", True),
-        ("display_label", True), ("Volume.name", True),
+        ("display_label", True), ("Volume.name", True), ("title_short", True),
+        ("bookTitleLong", True), ("name.official", True), ("authorNameShort", False),
+        ("title_page", False), ("labelled", False),
     ],
 )  # fmt: skip
 def test_names_of_other_things_are_not_those_of_the_subject(
@@ -408,6 +410,32 @@ def test_names_of_other_things_are_not_those_of_the_subject(
     run_epoche("kg", "init", path, "--out", tmp_path / "mine")
     found = load_domain(tmp_path / "mine").naming_predicates
     assert found == ((EX + predicate,) if is_own else ())
+
+
+@pytest.mark.parametrize(
+    "iri",
+    [
+        "http://data.europa.eu/eli/ontology#title_short", "http://schema.org/headline",
+        "https://schema.org/headline", "http://www.w3.org/2006/vcard/ns#fn",
+        "http://www.w3.org/ns/lemon/ontolex#writtenRep",
+        "http://purl.obolibrary.org/obo/IAO_0000111", "http://xmlns.com/foaf/0.1/name",
+        "http://www.w3.org/ns/regorg#legalName", "http://purl.org/dc/terms/title",
+        "http://www.geonames.org/ontology#name", "http://vocab.gtfs.org/terms#longName",
+    ],
+)  # fmt: skip
+def test_vocabularies_have_naming_predicates(tmp_path: Path, iri: str) -> None:
+    path = tmp_path / "g.ttl"
+    path.write_text(
+        f"@prefix : <{EX}> .\n"
+        + "\n".join(
+            f':q{n}7 a :Work ; <{iri}> "Mill {a}{b}" ; :publicationYear {1950 + n % 5} .'
+            for n, (a, b) in enumerate((a, b) for a in "abcdef" for b in "klmnop")
+        ),
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", path, "--out", tmp_path / "mine", "--json")
+    assert load_domain(tmp_path / "mine").naming_predicates == (iri,)
+    assert read_rows(done.out)["publicationYear"]["nameable"] == 36
 
 
 def test_what_reading_merges_and_leaves_out_is_said(tmp_path: Path) -> None:
