@@ -330,7 +330,7 @@ class PredicateCardMaker:
             pool, recipes = source.pool, source.recipes
             if not recipes.e_kinds:
                 return [f"{label}: no true pair of the requested kinds"]
-            if not recipes.unknowns.anchors:
+            if not any(one.recipes.unknowns.anchors for one in self.sources):
                 noun = "subject" if pool.varying == "subj" else "object"
                 return [f"{label}: {explain_pool(count_obstacles(pool), noun)}"]
         failures = sum((source.failures for source in self.sources), Counter[Obstacle]())

@@ -115,9 +115,14 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     """Says why a predicate gives fewer than ``MIN_CEILING`` triplets."""
     n = profile.nameable_subjects
     if n < 3 * MIN_CEILING or 2 * n < profile.subjects:
+        total = format_count(profile.subjects, "subject")
+        if 2 * profile.blank_subjects > profile.subjects:
+            which = "all" if profile.blank_subjects == profile.subjects else "most"
+            return f"{which} of its {total} are blank nodes, which have no name"
+        verb = "has" if n == 1 else "have"
         return (
-            f"only {n:,} of {format_count(profile.subjects, 'subject')} have a unique, readable "
-            "name, a value that a question can state, and another fact or a class"
+            f"{f'only {n:,}' if n else 'none'} of {total} {verb} a unique, readable name, a value "
+            "that a question can state, and another fact or a class"
         )
     if rule == "one way":
         n_ends = format_count(max(profile.ends), "end")
@@ -128,7 +133,10 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     if profile.values == 1:
         return "all have the same value"
     if profile.askable_values < 2:
-        return f"its subjects share {'only one value' if profile.askable_values else 'no values'}"
+        n_shared = (
+            "only one of its values is" if profile.askable_values else "none of its values is"
+        )
+        return f"{n_shared} shared by several subjects"
     if profile.askable_subjects < 3 * MIN_CEILING:
         return f"only {profile.askable_subjects:,} subjects share their value with another"
     if profile.fitting_pairs < MIN_CEILING:

@@ -360,7 +360,7 @@ def render_page(report: ReadinessReport) -> str:
     lines = [
         f"# What can be asked about {_escape(report.domain)}",
         "",
-        report.summary,
+        " ".join(filter(None, (report.summary, report.advice))),
         "",
         f"`shapes.ttl` has {format_count(report.rules, 'rule')} that hold in the graph's "
         f"{report.triples:,} triples. {format_count(report.doubtful, 'more predicate')} could be "

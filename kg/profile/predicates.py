@@ -63,6 +63,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """The words of its IRI: English in most vocabularies, whatever the language of the label."""
     facts: int
     subjects: int
+    blank_subjects: int
+    """Those that are blank nodes."""
     values: int
     """Number of distinct values."""
     has_literals: bool
@@ -85,7 +87,7 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether none of its values seems to be a part of another: no city and its country. Only
     tested of birthplaces."""
     chained_subjects: int
-    """Subjects with a value that is a subject of the predicate, too."""
+    """Subjects with a value that is another subject, and has another value than itself."""
     is_asymmetric: bool
     is_acyclic: bool
     derived_facts: int
@@ -215,6 +217,7 @@ class GraphProfiler:
             local_name=names[1],
             facts=len(pairs),
             subjects=len(subjects),
+            blank_subjects=len(terms.blanks & subjects.keys()),
             values=len(counts),
             has_literals=2 * sum(counts[o] for o in literals) > len(pairs),
             datatypes=tuple(sorted(datatypes)),
@@ -226,7 +229,10 @@ class GraphProfiler:
             describes_documents=self._are_mostly(subjects, is_document),
             describes_living=self._are_mostly(subjects, is_living),
             has_one_level=any(map(is_birthplace, names)) and self._have_one_level(counts),
-            chained_subjects=sum(map(bool, links.values())),
+            chained_subjects=sum(
+                any(o != s and set(subjects[o]) != {o} for o in values)
+                for s, values in links.items()
+            ),
             is_asymmetric=is_asymmetric(links),
             is_acyclic=_is_acyclic(links),
             derived_facts=self._closure.count_triples(p) - len(pairs),

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from kg.base.plain_text import format_count
+from kg.base.plain_text import format_count, join_list
 from kg.graph import Graph
 from kg.profile.ceilings import (
     FORMULA,
@@ -41,6 +41,8 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     """Name in sentences; empty if it has no readable one."""
     facts: int
     subjects: int
+    blank: int
+    """Subjects that are blank nodes, which have no name."""
     nameable: int
     """Subjects that a question can name, with a value that it can state."""
     ceiling: int
@@ -79,6 +81,8 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
     """Number of rules in ``shapes.ttl``."""
     summary: str
     """One sentence: what can be asked, or why nothing can."""
+    advice: str
+    """What to do if nothing can be asked; else empty."""
     left_out: tuple[str, ...]
     """What the graph says of an ontology and its terms, which no card asks about or states: a
     sentence for each kind, with counts."""
@@ -214,6 +218,7 @@ def build_report(
         doubtful=sum(row.is_doubtful for row in rows),
         rules=n_rules,
         summary=_summarise(rows, len(asked), ceiling, vocabulary),
+        advice="" if asked else _advise(rows, is_vocabulary=bool(vocabulary)),
         left_out=left_out,
         skipped=skipped,
         formula=FORMULA,
@@ -248,6 +253,37 @@ def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabula
         "Nothing can be asked: no predicate has a rule that could contradict a claim and enough "
         "subjects with unique, readable names."
     )
+
+
+def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
+    """Says what to do if nothing can be asked."""
+    doubtful = [row for row in rows if row.is_doubtful]
+    if doubtful:
+        labels = [f"“{row.label or row.iri}”" for row in doubtful[:MAX_NAMED_NOTES]]
+        n_more = len(doubtful) - len(labels)
+        labels += [f"{n_more:,} more"] if n_more else []
+        return (
+            f"Answer the {format_count(len(doubtful), 'question')} of confirm.toml "
+            f"({join_list(labels)}): write true for each whose rule is true in the world, then run "
+            "this again."
+        )
+    if is_vocabulary:
+        return "Give data that use the vocabulary, too."
+    with_rule = [row for row in rows if row.rule]
+    n_blank = sum(row.blank for row in with_rule)
+    if 2 * n_blank > sum(row.subjects for row in with_rule):
+        return (
+            f"{n_blank:,} of {sum(row.subjects for row in with_rule):,} facts for which there is a "
+            "rule are about blank nodes: give these IRIs and names (rdfs:label)."
+        )
+    if with_rule and 2 * sum(row.nameable for row in with_rule) < sum(
+        r.subjects for r in with_rule
+    ):
+        return (
+            "Give the things unique, readable names: rdfs:label, skos:prefLabel, or a predicate of "
+            "your own that ends in name, title or label."
+        )
+    return "readiness.md says why of each predicate; rules of your own can be added by --shapes."
 
 
 def _assess_predicate(
@@ -286,6 +322,7 @@ def _assess_predicate(
         label=profile.label,
         facts=profile.facts,
         subjects=profile.subjects,
+        blank=profile.blank_subjects,
         nameable=profile.nameable_subjects,
         ceiling=0 if reason else compute_ceiling(profile, rule, kinds),
         counted=0 if reason else estimate_triplets(profile, rule, kinds),

@@ -766,3 +766,54 @@ def test_a_rule_of_the_users_own_shapes_is_not_drafted_again(
     assert about
     for card in about:
         assert sum("birth month" in rule.lower() for rule in card.rules) == 1 + (not is_enough)
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason", "advice"),
+    [
+        (
+            "[] a ex:Offer ; ex:price {n5} .",
+            "all of its 40 subjects are blank nodes, which have no name",
+            "40 of 40 facts for which there is a rule are about blank nodes: give these IRIs",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:price {n5} .",
+            "none of 40 subjects have a unique, readable name, a value that a question can state, "
+            "and another fact or a class",
+            "Give the things unique, readable names: rdfs:label, skos:prefLabel,",
+        ),
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price ex:c{n5} .',
+            "a subject may have several values in the world; confirm.toml can say it has one",
+            "Answer the 1 question of confirm.toml (“price”): write true for each whose rule is",
+        ),
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price {n} .',
+            "none of its values is shared by several subjects",
+            "readiness.md says why of each predicate; rules of your own can be added by --shapes.",
+        ),
+        # Places lie in a country, and the country "in itself".
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price ex:c{n5} , ex:d{n5} . '
+            "ex:c{n5} ex:price ex:c{n5} .",
+            "subjects have several values, so another value contradicts nothing",
+            "readiness.md says why of each predicate",
+        ),
+    ],
+)
+def test_what_to_do_is_said_if_nothing_can_be_asked(
+    tmp_path: Path, facts: str, reason: str, advice: str
+) -> None:
+    lines = [
+        facts.format(n=n, n5=n % 5, a=f"{'abcdefgh'[n % 8]}o{'klmno'[n // 8]}") for n in range(40)
+    ]
+    lines += [f'ex:c{n} rdfs:label "Kind {"vwxyz"[n]}" .' for n in range(5)]
+    path, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    prefixes = f"@prefix ex: <{EX}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    path.write_text(prefixes + "\n".join(lines), "utf-8")
+    done = run_epoche("kg", "init", path, "--out", folder)
+    assert done.code == 0, done.err
+    assert f"No set of cards can be made of {folder} yet. {advice}" in done.err
+    page = (folder / "readiness.md").read_text("utf-8")
+    assert reason in page
+    assert advice.split(" (")[0] in page
