@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 import msgspec
@@ -163,6 +163,7 @@ def _try_shares(
     best = [(0, FACTORS[0])] * len(predicates)
     turns = _iter_factors(best)
     factors = next(turns)
+    trial_notes: dict[str, list[str]] = {}
     if len(predicates) > 1 and max(shares) > N_PROBE_TERMS:
         # Finds the predicates that give no card before as much is set aside as the others need.
         probe = [min(n, N_PROBE_TERMS) for n in shares]
@@ -172,6 +173,11 @@ def _try_shares(
             next((t for phase in phases for t in maker.iter_triplets(phase)), None) is not None
             for maker in makers
         ]
+        trial_notes = {
+            maker.pred: maker.explain_shortage()
+            for maker, is_useful in zip(makers, useful, strict=True)
+            if not is_useful
+        }
         if any(useful):
             max_shares = [
                 n if is_useful else 0 for n, is_useful in zip(max_shares, useful, strict=True)
@@ -190,7 +196,10 @@ def _try_shares(
         if lookup.kb.evidence is not None:
             claims = (makers[0].lookup.make_claim(*fact) for fact in sorted(aside.triples))
             evidence = TextEvidence(lookup.kb, lookup.kb.evidence, claims)
-        card_sets.append(_draw_cards(makers, plan, aside, evidence, progress))
+        card_sets.append(_draw_cards(makers, plan, aside, evidence, progress, trial_notes))
+        trial_notes |= {
+            m.pred: m.explain_shortage() for m in makers if m.share and not m.n_triplets
+        }
         lacks_derived = can_give_derived and _lacks_derived(card_sets[-1], plan)
         if not card_sets[-1].missing and not lacks_derived:
             break
@@ -258,7 +267,18 @@ def _draw_cards(
     aside: SetAside,
     evidence: TextEvidence | None,
     progress: Callable[[Iterable[int]], Iterable[int]] | None,
+    trial_notes: Mapping[str, list[str]],
 ) -> CardSet:
+    """Draws cards.
+
+    Args:
+        makers: make the triplets of each predicate.
+        plan: the settings of the card set.
+        aside: what was set aside.
+        evidence: the passages that state the facts, if the graph is from documents.
+        progress: wraps the range of triplets to show progress.
+        trial_notes: predicate of which a trial gave no card → why not.
+    """
     notes: list[str] = []
     rng = rng_for(plan.seed, "cards")
     cards: list[Card] = []
@@ -312,7 +332,12 @@ def _draw_cards(
     # Explained before pairs are tried, because these would count as failed triplets.
     reasons: list[str] = []
     if len(cards) < len(LABELS) * plan.per_label:
-        reasons = [note for maker in makers for note in maker.explain_shortage()]
+        reasons = [
+            note
+            for maker in makers
+            for note in (() if maker.share else trial_notes.get(maker.pred, ()))
+            or maker.explain_shortage()
+        ]
     if not cards:
         cards, notes = _make_two_label_cards(makers, plan, evidence)
     label_counts = Counter(card.label for card in cards)

@@ -122,7 +122,7 @@ def main(
     (print_text if report.asked else print_warning)(report.summary)
     for row in report.predicates[: report.asked]:
         print_text(f"  {row.label}: up to {row.ceiling:,} cards per label ({row.support})")
-    if report.doubtful:
+    if report.doubtful and report.asked:
         print_text(
             f"{format_count(report.doubtful, 'more predicate')} could be asked about if the data's "
             f"rule is true in the world: say so in {out / 'confirm.toml'} and run this again"
@@ -130,11 +130,11 @@ def main(
     print_text(f"→ {', '.join(map(str, files))}")
     if facts:
         print_text(f"To reject facts that no passage states, open {out / REVIEW_PAGE}")
-    print_text(
-        f"Next: make all DOMAIN={out}, or epoche cards --domain {out}"
-        if report.asked
-        else f"Next: read {out / 'readiness.md'}, which says why of each predicate"
-    )
+    if report.asked:
+        print_text(f"Next: make all DOMAIN={out}, or epoche cards --domain {out}")
+        return
+    print_warning(f"No set of cards can be made of {out} yet. {report.advice}")
+    print_text(f"Next: read {out / 'readiness.md'}, which says why of each predicate")
 
 
 def _write_fact_graph(

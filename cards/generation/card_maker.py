@@ -56,6 +56,8 @@ class Side(NamedTuple):
     """At most this many, because each needs a term whose anchor is set aside and two others."""
     may_have_others: bool
     """Whether the subject of a claim may have several values."""
+    max_chains: int = 0
+    """If false claims reverse chains, at most this many triplets; 0 if they do not."""
 
     def count_terms(self, n_triplets: int, factor: float) -> int:
         """Returns how many terms to set aside; more than triplets, because some find no partners.
@@ -66,6 +68,10 @@ class Side(NamedTuple):
         """
         if not n_triplets:
             return 0
+        if self.max_chains and factor < 1:
+            # More would only break the chains that false claims need.
+            n_triplets = int(2 * factor * min(n_triplets, self.max_chains))
+            return min(self.max_triplets, n_triplets + min(MAX_SPARE, 2 + n_triplets // 4))
         spare = min(MAX_SPARE, 2 + n_triplets // 4)
         most = int(min(1.0, factor) * self.max_triplets)
         return min(most, int(factor * n_triplets) + spare)
@@ -86,6 +92,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
             is_single,
             count_candidates(pool, limit) // MIN_TERMS,
             may_have_others=not single_valued[0],
+            max_chains=0 if any(single_valued) else _count_chain_ends(pool, plan.per_label),
         )
         for pool, is_single in zip(pools, single_valued, strict=True)
         # If a subject can have only one value, varying the object gives no UNKNOWN card, because
@@ -93,6 +100,17 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
         if (is_single or not any(single_valued))
         and not (pool.varying == "obj" and (pool.has_literal_values or pool.is_settled_by_proofs))
     ]
+
+
+def _count_chain_ends(pool: Pool, limit: int) -> int:
+    """Counts the terms that chains of two links end in; 0 if there are ``limit`` or more."""
+    ends: set[int] = set()
+    for x in pool.anchor_rows:
+        for a in pool.get_anchors(x):
+            ends.update(pool.get_anchors(a))
+        if len(ends) >= limit:
+            return 0
+    return len(ends)
 
 
 def estimate_derived_share(group: Sequence[Side], plan: CardPlan) -> float:
@@ -313,7 +331,7 @@ class PredicateCardMaker:
             pool, recipes = source.pool, source.recipes
             if not recipes.e_kinds:
                 return [f"{label}: no true pair of the requested kinds"]
-            if not recipes.unknowns.anchors:
+            if not any(one.recipes.unknowns.anchors for one in self.sources):
                 noun = "subject" if pool.varying == "subj" else "object"
                 return [f"{label}: {explain_pool(count_obstacles(pool), noun)}"]
         failures = sum((source.failures for source in self.sources), Counter[Obstacle]())

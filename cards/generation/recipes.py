@@ -22,6 +22,7 @@ from cards.generation.literals import (
 )
 from cards.generation.restated_values import find_synonyms
 from cards.generation.shortage import Obstacle
+from kg.words.name_forms import may_name_one_thing
 
 # Names of the recipes for entities of another class, and for all constraints not named in kinds.
 OTHER_CLASS = "alien"
@@ -115,16 +116,11 @@ class Recipes(EntitySampler):
         )
 
     def _share_name(self, own: int, value: int) -> bool:
-        """Returns whether the name of one of two things is a part of the other's.
-
-        "State Bank Trust" and "State Bank Trust Company" may be one thing, and what is measured in
-        "percent RH" is measured in percent.
-        """
+        """Returns whether the name of one of two things is a part of the other's."""
         is_literal, get_words = self.lookup.terms.is_literal, self.lookup.get_label_words
         if is_literal(own) or is_literal(value):
             return False
-        words, other_words = get_words(own), get_words(value)
-        return words <= other_words or other_words <= words
+        return may_name_one_thing(get_words(own), get_words(value))
 
     def propose_functional(self) -> Proposal | None:
         """Proposes a C card about an entity that can have one anchor only and has another one."""

@@ -59,10 +59,16 @@ def explain_pool(counts: Mapping[str, int], noun: str) -> str:
         noun: what the terms are: subjects or objects.
     """
     reasons = [f"{n:,} {reason}" for reason, n in counts.items() if n and reason]
-    total = sum(counts.values())
+    total, n_askable = sum(counts.values()), counts.get("", 0)
+    if n_askable >= MIN_TERMS:
+        return (
+            f"of {format_count(total, noun)} with a value, {n_askable:,} can be asked about, but "
+            "no value of theirs could be set aside: it follows from too many other facts, or "
+            "nothing else would be known of them"
+        )
     return (
         f"of {format_count(total, noun)} with a value, {join_list(reasons) or 'none'}; "
-        f"{counts.get('', 0):,} can be asked about, and a triplet needs {MIN_TERMS}"
+        f"{n_askable:,} can be asked about, and a triplet needs {MIN_TERMS}"
     )
 
 

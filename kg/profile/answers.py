@@ -25,7 +25,10 @@ _QUESTIONS = {
         "# Each subject has one value in this graph. And in the world, so that any other is false?"
     ),
     "one_way": "# It never holds in both directions in this graph. In the world neither?",
-    "rules": "# All other rules of shapes.ttl, by their names there.",
+    "rules": (
+        "# All other rules of shapes.ttl, by their names there. A list of all values in the graph\n"
+        "# is no rule until it is true here: are there no other values in the world?"
+    ),
 }
 _RULE_KINDS = {"one_value": "one value", "one_way": "one way"}
 
@@ -195,6 +198,8 @@ def render_answers(
         doubtful = {
             row.iri: False for row in rows if row.is_doubtful and row.rule == _RULE_KINDS.get(table)
         }
+        if table == "rules":
+            doubtful = {name: False for name, rule in drafted.items() if rule.is_doubtful}
         entries = {**doubtful, **given}
         lines += ["", _QUESTIONS[table], f"[{table}]"]
         lines += _render_entries(entries, notes)

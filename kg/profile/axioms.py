@@ -12,8 +12,12 @@ from kg.profile.rules import Declarations, DraftRule
 from kg.reasoning.axioms import parse_cardinality
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, XSD, to_ntriples
+from kg.terms import OWL, SKOS, XSD, to_ntriples
 
+CUBE = "http://purl.org/linked-data/cube#"
+"""Namespace of the RDF Data Cube Vocabulary (W3C Recommendation 2014)."""
+MAX_CODES = 100
+"""Maximum number of members of a closed list."""
 MAX_CLASS_PAIRS = 100
 """Maximum number of pairs of disjoint classes that become rules."""
 MAX_DISJOINT_DOMAINS = 5
@@ -43,14 +47,46 @@ class AxiomReader:
         self._used = {p for p in self._index.list_predicates() if self._is_named(p)}
 
     def read_declarations(self) -> Declarations:
-        """Returns which predicates are declared symmetric and transitive."""
+        """Returns what the graph declares of its predicates and of closed lists."""
         v = self._vocabulary
-        return Declarations(
-            *(
-                frozenset(map(self._get_text, self._list_instances(cls)))
-                for cls in (v.SYMMETRIC, v.TRANSITIVE)
+        mutual, transitive, cube = (
+            frozenset(map(self._get_text, predicates))
+            for predicates in (
+                self._list_instances(v.SYMMETRIC),
+                self._list_instances(v.TRANSITIVE),
+                self._iter_cube_components(),
             )
         )
+        return Declarations(mutual, transitive, cube, tuple(self._iter_code_lists()))
+
+    def _iter_code_lists(self) -> Iterator[frozenset[str]]:
+        """Yields the members of SKOS schemes and collections that name all of their members.
+
+        A scheme whose concepts alone say that they are in it may have others.
+        """
+        index, terms = self._index, self._index.terms
+        has_top, in_scheme, has_member = (
+            terms.get(SKOS + name) for name in ("hasTopConcept", "inScheme", "member")
+        )
+        lists: dict[int, set[int]] = {}
+        for p in (has_top, has_member):
+            for s, o in index.iter_pairs(p) if p is not None else ():
+                lists.setdefault(s, set()).add(o)
+        for scheme, members in sorted(lists.items()):
+            others = index.find_subjects(in_scheme, scheme) if in_scheme is not None else ()
+            is_closed = len(members) <= MAX_CODES and members.issuperset(others)
+            if is_closed and all(map(self._is_named, members)):
+                yield frozenset(map(self._get_text, members))
+
+    def _iter_cube_components(self) -> Iterator[int]:
+        """Yields the dimensions and measures of RDF data cubes."""
+        terms, index = self._index.terms, self._index
+        for name in ("dimension", "measure"):
+            p, cls = terms.get(f"{CUBE}{name}"), terms.get(f"{CUBE}{name.capitalize()}Property")
+            if p is not None:
+                yield from index.get_objects(p)
+            if cls is not None:
+                yield from self._list_instances(cls)
 
     def iter_rules(self) -> Iterator[DraftRule]:
         """Yields the rules of all axioms but ``owl:FunctionalProperty``."""

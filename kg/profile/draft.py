@@ -44,7 +44,6 @@ from kg.profile.rules import (
     NAME_PREFIX,
     Answers,
     DraftRule,
-    Judgement,
     iter_predicate_rules,
     judge_predicate,
     name_rules,
@@ -53,7 +52,10 @@ from kg.profile.rules import (
 from kg.profile.verification import (
     BrokenShapes,
     find_broken_shapes,
+    find_covered_predicates,
     find_given_rules,
+    find_otherwise_limited,
+    list_rule_kinds,
     select_kept_rules,
 )
 from kg.shapes import Constraint, Shapes
@@ -206,8 +208,8 @@ class _Assessment(NamedTuple):
 
     @property
     def ceiling(self) -> int:
-        """The sum of the ceilings of the predicates that are asked about."""
-        return sum(row.ceiling for row in self.rows if row.is_asked)
+        """The number of cards of each label of the predicates that are asked about."""
+        return sum(row.counted for row in self.rows if row.is_asked)
 
 
 def _assess(
@@ -227,26 +229,40 @@ def _assess(
         judged.append((profile, judge_predicate(profile, answers, declarations)))
         show_stage("profiling predicates", number, len(profiler))
     show_stage("testing rules", 0, 0)
+    lists = declarations.code_lists
+    declared = list(reader.iter_rules())
+    closed = {rule.about for rule in declared if rule.kind == "codes"}
     rules = name_rules(
         [
-            *(rule for pair in judged for rule in iter_predicate_rules(*pair)),
-            *reader.iter_rules(),
+            *(
+                rule
+                for pair in judged
+                for rule in iter_predicate_rules(*pair, lists)
+                if not (rule.is_doubtful and rule.about in closed)
+            ),
+            *declared,
             *iter_class_rules(graph),
         ]
     )
     accepted = {name: rule for name, rule in rules.items() if not answers.rejects(name, rule)}
-    kept, constraints = select_kept_rules(graph, closure, accepted)
+    covered = find_covered_predicates(closure.index, own.constraints)
+    needed = {
+        name: rule
+        for name, rule in accepted.items()
+        if rule.kind != "one-value" or rule.about not in covered
+    }
+    kept, constraints = select_kept_rules(graph, closure, needed)
     broken = {
         rule.about
-        for name, rule in accepted.items()
+        for name, rule in needed.items()
         if name not in kept and rule.kind in ANSWER_TABLES
     }
     judged = [
         (
             profile,
-            _withdraw(judgement)
+            judgement.withdraw()
             if profile.iri in broken
-            else _take_back(judgement)
+            else judgement.take_back()
             if answers.rejects_judgement(profile.iri, judgement.kind)
             else judgement,
         )
@@ -254,14 +270,15 @@ def _assess(
     ]
     stated = [one for one in constraints if one.shape.startswith(f"{NAME_PREFIX}ontology:")]
     given = find_given_rules(stated, "the ontology states it")
-    given |= find_given_rules(own.constraints, "your shapes state it")
+    given |= find_given_rules(own.constraints, "your shapes state it", covered)
     nouns = {profile.iri: profile.label for profile, _ in judged}
     nouns |= {
         rule.about: names.find_class_noun(rule.about)
         for rule in rules.values()
         if not nouns.get(rule.about)
     }
-    rows = assess_predicates(judged, given, () if own.constraints else _list_lone_rules(kept))
+    kinds = list_rule_kinds(kept, given, find_otherwise_limited(own.constraints))
+    rows = assess_predicates(judged, given, kinds, graph.index)
     left_out = describe_notes(graph, names, naming.predicates)
     vocabulary = describe_vocabulary(graph, names)
     return _Assessment(naming, rows, rules, kept, nouns, left_out, vocabulary)
@@ -280,28 +297,6 @@ def _render(claims: Sequence[Claim]) -> str:
     rows = ((claim.subj, claim.pred, claim.obj) for claim in claims)
     lines = [f"{' '.join(map(to_ntriples, row))} .\n" for row in rows]
     return "".join([f"# {HEAD}: what the ontology says of its classes\n", *lines])
-
-
-def _withdraw(judgement: Judgement) -> Judgement:
-    if judgement.origin is None:
-        return judgement
-    return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
-
-
-def _list_lone_rules(rules: Mapping[str, DraftRule]) -> set[str]:
-    """Lists the predicates about whose values only rules of one kind contradict claims."""
-    kinds: dict[str, set[str]] = {}
-    for rule in rules.values():
-        if rule.kind in (*ANSWER_TABLES, "one-subject"):
-            kinds.setdefault(rule.about, set()).add(ANSWER_TABLES.get(rule.kind, rule.kind))
-    return {iri for iri, found in kinds.items() if len(found) == 1}
-
-
-def _take_back(judgement: Judgement) -> Judgement:
-    if judgement.origin is None:
-        return judgement
-    reason = "confirm.toml says that its rule is false in the world"
-    return judgement._replace(origin=None, reason=reason)
 
 
 def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:
@@ -365,7 +360,7 @@ def render_page(report: ReadinessReport) -> str:
     lines = [
         f"# What can be asked about {_escape(report.domain)}",
         "",
-        report.summary,
+        " ".join(filter(None, (report.summary, report.advice))),
         "",
         f"`shapes.ttl` has {format_count(report.rules, 'rule')} that hold in the graph's "
         f"{report.triples:,} triples. {format_count(report.doubtful, 'more predicate')} could be "
@@ -390,6 +385,8 @@ def render_page(report: ReadinessReport) -> str:
     ]
     for row in report.predicates[:MAX_PAGE_ROWS]:
         why = f"{row.rule}: {row.support}" if row.is_asked else row.reason
+        if row.shares_links_with:
+            why += f"; counted with “{row.shares_links_with}”, which links the same things"
         lines.append(
             f"| {_escape(row.label or row.iri)} | {row.facts:,} | {row.subjects:,} | "
             f"{row.nameable:,} | {row.ceiling:,} | {_escape(why)} |"

@@ -43,6 +43,22 @@ MIN_PART = 3
 
 _NAMING = re.compile(r"(name|label|title)$", re.IGNORECASE)
 _PLAIN_NAMING = re.compile(r"(.*[#/:.])?(has_?)?(name|label|title)", re.IGNORECASE)
+_FORM = re.compile(
+    r"(?<=name|abel|itle)[_.-]?(short|long|full|official|preferred|main|alternative|alternate)$",
+    re.IGNORECASE,
+)
+"""What may follow: ``eli:title_short``."""
+_NAMING_IRIS = frozenset(
+    [
+        "http://schema.org/headline",
+        "https://schema.org/headline",
+        "http://www.w3.org/2006/vcard/ns#fn",
+        "http://www.w3.org/ns/lemon/ontolex#writtenRep",
+        "http://purl.obolibrary.org/obo/IAO_0000111",  # editor preferred term
+        "http://www.ica.org/standards/RiC/ontology#textualValue",
+    ]
+)
+"""Predicates of well-known vocabularies that give names, but are not called so."""
 _WORD = re.compile(r"[^\W\d_]{2}")
 _OTHERS = re.compile(
     r"(?:father|mother|parent|spouse|husband|wife|partner|child|son|daughter|brother|sister|friend|"
@@ -88,22 +104,24 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
     found = []
     for p in index.list_predicates():
         iri = terms.get_text(p)
-        if is_vocabulary(iri) or not _NAMING.search(iri) or not is_usable_iri(iri):
+        is_known = iri in _NAMING_IRIS
+        name = _FORM.sub("", iri)
+        if is_vocabulary(iri) or not (is_known or _NAMING.search(name)) or not is_usable_iri(iri):
             continue
         pairs = list(index.iter_pairs(p))
         values = {o for _, o in pairs}
         n_subjects = len({s for s, _ in pairs})
-        is_plain = _PLAIN_NAMING.fullmatch(iri) is not None
+        is_plain = _PLAIN_NAMING.fullmatch(name) is not None
         if (
             (is_plain or n_subjects >= MIN_NAMED_SUBJECTS)
-            and not _names_another(index, iri, {s for s, _ in pairs})
+            and (is_known or not _names_another(index, name, {s for s, _ in pairs}))
             and all(map(terms.is_literal, values))
             and len(values)
             >= (MIN_DISTINCT_PLAIN_NAMES if is_plain else MIN_DISTINCT_NAMES) * n_subjects
             and sum(len(terms.get_text(o)) for o in values) <= MAX_MEAN_NAME_LENGTH * len(values)
         ):
-            found.append((not is_plain, iri))
-    return tuple(iri for _, iri in sorted(found))
+            found.append((not is_plain, name != iri, iri))
+    return tuple(iri for _, _, iri in sorted(found))
 
 
 def _names_another(index: Index, iri: str, subjects: Collection[int]) -> bool:
@@ -202,6 +220,7 @@ class Names:
         self.notes = find_notes(graph.index)
         self._left_out = {*left_out, *map(graph.index.terms.get_text, self.notes.nodes)}
         self._nameable: dict[int, bool] = {}
+        self._words: dict[int, frozenset[str]] = {}
         self._names_by_code: dict[str, str | None] | None = None
 
     def is_nameable(self, term: int) -> bool:
@@ -224,6 +243,18 @@ class Names:
                     nameable = self._labels.has_label(text)
             self._nameable[term] = nameable
         return nameable
+
+    def get_words(self, term: int) -> frozenset[str]:
+        """Returns the words of a term's name, case-folded."""
+        words = self._words.get(term)
+        if words is None:
+            name = self.get_name(term).casefold()
+            words = self._words[term] = frozenset(re.findall(r"\w+", name))
+        return words
+
+    def get_name(self, term: int) -> str:
+        """Returns what a term is called; of a literal its lexical form."""
+        return self._labels.get_label(self._index.terms.get_text(term))
 
     def says(self, term: int, other: int) -> bool:
         """Returns whether the name of a term says in brackets what the other one is called."""

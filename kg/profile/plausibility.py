@@ -9,8 +9,10 @@ judged by its values and subjects (``kg.profile.rules``).
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Literal
 
+from kg.base.plain_text import list_words
 from kg.profile.label_heads import (
     compile_heads,
     compile_words,
@@ -50,6 +52,13 @@ _SEVERAL = compile_words(
     "crosses traverse* flows_through passes_through served operator* operated_by regulat* column* "
     "sport* party modif* updat* revis* changed"
 )
+_PARENT = re.compile(r"(?:has |biological |birth |natural )*(?:father|mother)")
+_BIRTHPLACE = re.compile(
+    r"(?:has |is )?(?:(?:place|city|town|country|location) of (?:birth|death)|"
+    r"(?:birth|death) ?(?:place|city|town|country)|(?:was )?(?:born|died) in)"
+)
+_SEX = re.compile(r"(?:has |biological )*(?:sex|gender|sex or gender)")
+_DOCUMENT_TYPE = re.compile(r"(?:has )?(?:(?:legal )?(?:document|act) type|type (?:of )?document)")
 # Several of them, even where the same word in the singular is one.
 _SEVERAL_HEADS = compile_heads("dates codes units identifiers ids numbers values")
 _CONTACTS = compile_words("phone* telephone* fax mobile* email* mail*")
@@ -157,6 +166,54 @@ _CODE_LIST = compile_heads(
     "status level grade gender sex outcome result stage phase alignment direction severity "
     "priority visibility"
 )
+_SINGLE_BY_DEFINITION = frozenset(
+    namespace + name
+    for namespaces, names in (
+        # RDF Data Cube Vocabulary (W3C Recommendation 2014), IC-1 "unique DataSet"
+        (("http://purl.org/linked-data/cube#",), "dataSet"),
+        # General Transit Feed Specification: fields of stop_times, trips, stops and routes
+        (
+            ("http://vocab.gtfs.org/terms#",),
+            "stop trip route service agency zone parentStation shape wheelchairAccessible "
+            "routeType pickupType dropOffType direction",
+        ),
+        # Semantic Sensor Network Ontology (W3C Recommendation 2017): cardinalities of Observation
+        (
+            ("http://www.w3.org/ns/sosa/",),
+            "madeBySensor madeByActuator observedProperty hasFeatureOfInterest",
+        ),
+        # Organization Ontology (W3C Recommendation 2014): a Membership is an n-ary relation
+        (("http://www.w3.org/ns/org#",), "organization member"),
+        # European Legislation Identifier
+        (
+            ("http://data.europa.eu/eli/ontology#",),
+            "type_document in_force realizes embodies",
+        ),
+        (
+            ("http://schema.org/", "https://schema.org/"),
+            "eventStatus eventAttendanceMode itemCondition availability",
+        ),
+    )
+    for namespace in namespaces
+    for name in names.split()
+)
+"""Predicates of which their vocabularies give each subject one value."""
+_COUNTRIES = frozenset(
+    list_words(
+        "afghanistan albania algeria angola argentina armenia australia austria azerbaijan "
+        "bangladesh belarus belgium bolivia brazil britain bulgaria cambodia cameroon canada chile "
+        "china colombia croatia cuba cyprus czechia denmark ecuador egypt england estonia ethiopia "
+        "finland france germany ghana great_britain greece guatemala hungary iceland india "
+        "indonesia iran iraq ireland israel italy jamaica japan jordan kenya latvia lebanon "
+        "lithuania luxembourg malaysia malta mexico moldova monaco mongolia morocco nepal "
+        "netherlands new_zealand nigeria north_korea northern_ireland norway pakistan palestine "
+        "peru philippines poland portugal romania russia saudi_arabia scotland serbia slovakia "
+        "slovenia somalia south_africa south_korea spain sweden switzerland syria taiwan tanzania "
+        "thailand the_netherlands tunisia turkey uganda uk ukraine united_kingdom united_states "
+        "united_states_of_america uruguay us usa venezuela vietnam wales yugoslavia zimbabwe "
+        "europe asia africa america"
+    )
+)
 _RANGES = (
     (compile_heads("latitude lat"), -90, 90),
     (compile_heads("longitude lon long"), -180, 180),
@@ -225,6 +282,40 @@ def judge_single_value(label: str, values: ValueKind, *, of_events: bool = False
                 return False
             return not looks_plural(get_last_word(complement))
     return False if _SEVERAL.search(text) else None
+
+
+def is_single_by_definition(iri: str) -> bool:
+    """Returns whether a vocabulary defines that a subject has one value of its predicate."""
+    return iri in _SINGLE_BY_DEFINITION
+
+
+def mixes_countries(names: Collection[str]) -> bool:
+    """Returns whether some, but not all, places are countries or continents."""
+    n_countries = sum(name.casefold().replace(" ", "_") in _COUNTRIES for name in names)
+    return 0 < n_countries < len(names)
+
+
+def is_parent(label: str) -> bool:
+    """Returns whether a predicate gives the father or the mother, of which everyone has one."""
+    return _PARENT.fullmatch(label.casefold()) is not None
+
+
+def is_birthplace(label: str) -> bool:
+    """Returns whether a predicate says where somebody was born or died: once, in one place.
+
+    But a city lies in a country, so that both may be true.
+    """
+    return _BIRTHPLACE.fullmatch(label.casefold()) is not None
+
+
+def is_sex(label: str) -> bool:
+    """Returns whether a predicate gives the sex of a living being. A product may be for both."""
+    return _SEX.fullmatch(label.casefold()) is not None
+
+
+def is_document_type(label: str) -> bool:
+    """Returns whether a predicate says what a document is legally: a law is no regulation."""
+    return _DOCUMENT_TYPE.fullmatch(label.casefold()) is not None
 
 
 def is_repeatable(label: str) -> bool:

@@ -11,12 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 
 from kg.graph import Graph
+from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import ValueKind, is_text
+from kg.profile.plausibility import ValueKind, is_birthplace, is_text, mixes_countries
 from kg.profile.record_nouns import (
     is_document,
     is_event,
     is_exclusive_record,
+    is_living,
     is_record,
     names_participant,
     names_record_part,
@@ -32,6 +34,8 @@ MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say in brackets."""
 MAX_CONTAINED_SHARE = 0.5
 """Maximum share of them, above that of values at random, whose value is in the subject's name."""
+MAX_PLACES = 1_000
+"""Maximum number of birthplaces that are compared with each other."""
 SAMPLE_SIZE = 1_000
 """At most this many links are compared with names, evenly spaced."""
 MAX_CODES = 20
@@ -60,6 +64,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """The words of its IRI: English in most vocabularies, whatever the language of the label."""
     facts: int
     subjects: int
+    blank_subjects: int
+    """Those that are blank nodes."""
     values: int
     """Number of distinct values."""
     has_literals: bool
@@ -76,8 +82,13 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its subjects are records, such as observations, or events, such as floods."""
     describes_documents: bool
     """Whether its subjects are records, documents, versions or periods, which have an order."""
+    describes_living: bool
+    """Whether its subjects are people or animals."""
+    has_one_level: bool
+    """Whether none of its values seems to be a part of another: no city and its country. Only
+    tested of birthplaces."""
     chained_subjects: int
-    """Subjects with a value that is a subject of the predicate, too."""
+    """Subjects with a value that is another subject, and has another value than itself."""
     is_asymmetric: bool
     is_acyclic: bool
     derived_facts: int
@@ -97,10 +108,11 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
     is_in_names: bool
     """Whether the names of its subjects have its values in them: "Megavolt" has "Mega"."""
-    nameable_grandparents: int
-    """Values of values of nameable subjects: what a contradiction of direction can ask about."""
-    nameable_grandchildren: int
-    """Nameable subjects with such values: what it can ask about if it is the value that varies."""
+    fitting_pairs: int
+    """Number of pairs of a true and a false claim about a value that names do not tell apart; not
+    counted above the number of subjects (see ``count_fitting_pairs``)."""
+    ends: ChainEnds
+    """What questions about the reverse of its chains can be about."""
 
     @property
     def is_single_valued(self) -> bool:
@@ -213,6 +225,7 @@ class GraphProfiler:
             local_name=names[1],
             facts=len(pairs),
             subjects=len(subjects),
+            blank_subjects=len(terms.blanks & subjects.keys()),
             values=len(counts),
             has_literals=2 * sum(counts[o] for o in literals) > len(pairs),
             datatypes=tuple(sorted(datatypes)),
@@ -222,7 +235,12 @@ class GraphProfiler:
             describes_records=self._are_records(subjects, names),
             describes_events=self._are_mostly(subjects, is_event),
             describes_documents=self._are_mostly(subjects, is_document),
-            chained_subjects=sum(map(bool, links.values())),
+            describes_living=self._are_mostly(subjects, is_living),
+            has_one_level=any(map(is_birthplace, names)) and self._have_one_level(counts),
+            chained_subjects=sum(
+                any(o != s and set(subjects[o]) != {o} for o in values)
+                for s, values in links.items()
+            ),
             is_asymmetric=is_asymmetric(links),
             is_acyclic=_is_acyclic(links),
             derived_facts=self._closure.count_triples(p) - len(pairs),
@@ -233,17 +251,24 @@ class GraphProfiler:
             askable_values=sum(n > 1 for n in holders.values()),
             is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
             is_in_names=n_contained > MAX_CONTAINED_SHARE * len(sample),
-            nameable_grandparents=len(
+            fitting_pairs=self._count_fitting_pairs(named),
+            ends=find_chain_ends(
                 {
-                    o
-                    for values in named.values()
-                    for value in values
-                    if value in named
-                    for o in named[value]
+                    s: [o for o in every if is_nameable(o)]
+                    for s, every in known.items()
+                    if is_nameable(s)
                 }
+                if any(links.values())
+                else {},
+                self._names.get_words,
             ),
-            nameable_grandchildren=sum(any(v in named for v in vs) for vs in named.values()),
         )
+
+    def _count_fitting_pairs(self, values: Mapping[int, Sequence[int]]) -> int:
+        """Counts pairs of claims that names do not tell apart; literals share hardly any words."""
+        if any(map(self._index.terms.is_literal, itertools.chain.from_iterable(values.values()))):
+            return len(values)
+        return count_fitting_pairs(values, self._names.get_words, len(values))
 
     def _classify_values(self, counts: Counter[int], datatypes: Collection[str]) -> ValueKind:
         terms = self._index.terms
@@ -254,6 +279,23 @@ class GraphProfiler:
             return "measures"
         lexicals = (parse_literal(terms.get_text(o)).lexical for o in counts)
         return "figures" if all(map(_FIGURE.match, lexicals)) else "texts"
+
+    def _have_one_level(self, values: Collection[int]) -> bool:
+        """Returns whether no value is a part of another, as far as names, classes and links say."""
+        index, terms = self._index, self._index.terms
+        if len(values) > MAX_PLACES or terms.blanks & set(values):
+            return False
+        words = [self._names.get_words(o) for o in values]
+        has_parts = any(a < b for a, b in itertools.permutations(words, 2))
+        if has_parts or mixes_countries([self._names.get_name(o) for o in values]):
+            return False
+        things = [o for o in values if not terms.is_literal(o)]
+        kinds = {classes for o in things if (classes := frozenset(self._list_types(o)))}
+        return len(kinds) < 2 and not any(
+            target != o and target in values
+            for o in things
+            for _, target in index.iter_out_edges(o)
+        )
 
     def _list_codes(self, counts: Counter[int]) -> tuple[str, ...]:
         terms = self._index.terms
@@ -268,6 +310,9 @@ class GraphProfiler:
             return False
         is_role = any(map(names_participant, names))
         return self._are_mostly(subjects, is_exclusive_record if is_role else is_record)
+
+    def _list_types(self, term: int) -> Collection[int]:
+        return () if self._rdf_type is None else self._index.find_objects(term, self._rdf_type)
 
     def _are_mostly(self, subjects: Iterable[int], is_kind: Callable[[str], bool]) -> bool:
         """Returns whether nearly all subjects are members of a class of some kind."""

@@ -3,47 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
-from kg.base.plain_text import format_count
+from kg.base.plain_text import format_count, join_list
 from kg.graph import Graph
+from kg.profile.ceilings import (
+    FORMULA,
+    MIN_CEILING,
+    compute_ceiling,
+    count_balanced_triplets,
+    estimate_triplets,
+    explain_low_ceiling,
+    find_shared_links,
+)
 from kg.profile.names import Names, is_usable_iri
 from kg.profile.predicates import GraphProfiler, PredicateProfile
 from kg.profile.rules import GivenRule, Judgement, RuleKind
 from kg.profile.verification import find_given_rules
 from kg.shapes import Constraint
 from kg.terms import RDFS
+from kg.triples.index import Index
 from kg.words.labels import Labels
 
-MIN_CEILING = 5
-"""Minimum number of triplets of a predicate that is asked about."""
 MAX_ASKED = 12
 """Maximum number of predicates that are asked about by default, those with most triplets."""
 MAX_NAMED_NOTES = 5
 """Maximum number of predicates named among those that only make notes, the most frequent ones."""
-LARGE_PREDICATE = 1_000
-"""Number of facts above which at most a tenth of them may be set aside."""
-
-OTHER_KINDS = 39
-"""There is one NO card of a rare kind, which other rules contradict, for so many others."""
-
-FORMULA = (
-    "The ceiling of a predicate is a number of cards of each label that is never exceeded: a "
-    "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, so "
-    "it is floor(n / 3) of the n subjects with a unique, readable name, a value that a question "
-    "can state, and another fact or a class. Facts that follow from the ontology count. If a "
-    "subject may have several values, a triplet can also ask about three values: floor(m / 3) of "
-    "the m values that can be named is added. Where a single drafted rule contradicts, there are "
-    "no more triplets than subjects without the most frequent value, since a YES or a NO is about "
-    "one of these; for a rule of one direction no more than ends of chains of two links, which a "
-    f"NO is about; and one for each {OTHER_KINDS} of another kind. A true value is set aside for "
-    f"each UNKNOWN card: of a predicate with more than {LARGE_PREDICATE:,} facts at most a tenth "
-    "of them. It is 0 where no rule can contradict. Fewer cards are made where names, facts and "
-    "numbers of links do not match; where no triplet can be made, pairs of a YES and a NO are. "
-    f"Asked about are predicates that can give {MIN_CEILING} triplets in which the value of the "
-    "UNKNOWN card is shared, so that it can be true."
-)
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,10 +41,16 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     """Name in sentences; empty if it has no readable one."""
     facts: int
     subjects: int
+    blank: int
+    """Subjects that are blank nodes, which have no name."""
     nameable: int
     """Subjects that a question can name, with a value that it can state."""
     ceiling: int
     """The largest number of cards of each label."""
+    counted: int
+    """How many of these the total counts, see ``FORMULA``."""
+    shares_links_with: str
+    """Label of a predicate that links the same things and counts instead; empty if none does."""
     is_asked: bool
     """Whether cards ask about it by default."""
     rule: RuleKind
@@ -78,7 +71,8 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
     domain: str
     triples: int
     ceiling: int
-    """The sum of the ceilings of the predicates that are asked about."""
+    """The number of cards of each label of all predicates that are asked about: the sum of what is
+    counted of their ceilings."""
     asked: int
     """Number of predicates that are asked about."""
     doubtful: int
@@ -87,6 +81,8 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
     """Number of rules in ``shapes.ttl``."""
     summary: str
     """One sentence: what can be asked, or why nothing can."""
+    advice: str
+    """What to do if nothing can be asked; else empty."""
     left_out: tuple[str, ...]
     """What the graph says of an ontology and its terms, which no card asks about or states: a
     sentence for each kind, with counts."""
@@ -100,26 +96,38 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
 def assess_predicates(
     judged: Iterable[tuple[PredicateProfile, Judgement]],
     given: Mapping[str, GivenRule],
-    lone: Collection[str] = (),
+    kinds: Mapping[str, Collection[str]] = MappingProxyType({}),
+    index: Index | None = None,
 ) -> tuple[Readiness, ...]:
     """Assesses what can be asked about each predicate, the most productive first.
 
     Args:
         judged: all predicates, with the rules about them.
         given: predicate → the rule that the ontology or the user's own shapes state.
-        lone: predicates about whose values only drafted rules of one kind contradict claims.
+        kinds: predicate → the kinds of all rules that contradict claims about its values.
+        index: the facts, by which predicates are found that link the same things.
     """
     assessed = [
-        _assess_predicate(*pair, given.get(pair[0].iri), is_lone=pair[0].iri in lone)
+        _assess_predicate(*pair, given.get(pair[0].iri), kinds.get(pair[0].iri, ()))
         for pair in judged
     ]
     assessed.sort(key=lambda pair: (-pair[1], -pair[0].facts * bool(pair[0].label), pair[0].iri))
     reason = f"{MAX_ASKED} others give more cards; name it with --pred"
-    return tuple(
+    rows = [
         msgspec.structs.replace(row, is_asked=False, reason=reason)
         if row.is_asked and number >= MAX_ASKED
         else row
         for number, (row, _) in enumerate(assessed)
+    ]
+    asked = [row for row in rows if row.is_asked]
+    asked.sort(key=lambda row: -row.counted)
+    shared = find_shared_links(index, (row.iri for row in asked)) if index is not None else {}
+    labels = {row.iri: row.label for row in asked}
+    return tuple(
+        msgspec.structs.replace(row, counted=0, shares_links_with=labels[shared[row.iri]])
+        if row.iri in shared
+        else row
+        for row in rows
     )
 
 
@@ -201,7 +209,7 @@ def build_report(
 ) -> ReadinessReport:
     """Builds the report of all predicates; ``vocabulary`` says why a vocabulary has no cards."""
     asked = [row for row in rows if row.is_asked]
-    ceiling = sum(row.ceiling for row in asked)
+    ceiling = sum(row.counted for row in asked)
     return ReadinessReport(
         domain=domain,
         triples=triples,
@@ -210,6 +218,7 @@ def build_report(
         doubtful=sum(row.is_doubtful for row in rows),
         rules=n_rules,
         summary=_summarise(rows, len(asked), ceiling, vocabulary),
+        advice="" if asked else _advise(rows, is_vocabulary=bool(vocabulary)),
         left_out=left_out,
         skipped=skipped,
         formula=FORMULA,
@@ -220,7 +229,7 @@ def build_report(
 def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabulary: str) -> str:
     if n_asked:
         return (
-            f"{n_asked} of {len(rows)} predicates can be asked about, with at most {ceiling:,} "
+            f"{n_asked} of {len(rows)} predicates can be asked about, with up to {ceiling:,} "
             "cards of each label (YES, NO, UNKNOWN)."
         )
     if vocabulary and not any(row.is_doubtful for row in rows):
@@ -246,15 +255,48 @@ def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabula
     )
 
 
+def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
+    """Says what to do if nothing can be asked."""
+    doubtful = [row for row in rows if row.is_doubtful]
+    if doubtful:
+        labels = [f"“{row.label or row.iri}”" for row in doubtful[:MAX_NAMED_NOTES]]
+        n_more = len(doubtful) - len(labels)
+        labels += [f"{n_more:,} more"] if n_more else []
+        return (
+            f"Answer the {format_count(len(doubtful), 'question')} of confirm.toml "
+            f"({join_list(labels)}): write true for each whose rule is true in the world, then run "
+            "this again."
+        )
+    if is_vocabulary:
+        return "Give data that use the vocabulary, too."
+    with_rule = [row for row in rows if row.rule]
+    n_blank = sum(row.blank for row in with_rule)
+    if 2 * n_blank > sum(row.subjects for row in with_rule):
+        return (
+            f"{n_blank:,} of {sum(row.subjects for row in with_rule):,} facts for which there is a "
+            "rule are about blank nodes: give these IRIs and names (rdfs:label)."
+        )
+    if with_rule and 2 * sum(row.nameable for row in with_rule) < sum(
+        r.subjects for r in with_rule
+    ):
+        return (
+            "Give the things unique, readable names: rdfs:label, skos:prefLabel, or a predicate of "
+            "your own that ends in name, title or label."
+        )
+    return "readiness.md says why of each predicate; rules of your own can be added by --shapes."
+
+
 def _assess_predicate(
-    profile: PredicateProfile, judgement: Judgement, given: GivenRule | None, *, is_lone: bool
+    profile: PredicateProfile,
+    judgement: Judgement,
+    given: GivenRule | None,
+    kinds: Collection[str],
 ) -> tuple[Readiness, int]:
     """Returns what can be asked, and the number of balanced triplets."""
     rule, support = judgement.kind, judgement.support
     is_doubtful = judgement.is_doubtful
-    if given is not None and judgement.origin is None:
-        (rule, support), is_doubtful = given, False
-    is_lone = is_lone and (given is None or given.kind == rule)
+    if given is not None and (judgement.origin is None or given.covers_all):
+        rule, support, is_doubtful = given.kind, given.support, False
     n_balanced = count_balanced_triplets(profile, rule)
     if profile.has_texts:
         rule, is_doubtful = "", False
@@ -270,7 +312,7 @@ def _assess_predicate(
     elif not rule:
         reason = judgement.reason
     elif n_balanced < MIN_CEILING:
-        reason = _explain_low_ceiling(profile, rule)
+        reason = explain_low_ceiling(profile, rule)
     elif profile.is_in_names:
         reason = "the names of its subjects have its values in them"
     elif is_doubtful:
@@ -280,8 +322,11 @@ def _assess_predicate(
         label=profile.label,
         facts=profile.facts,
         subjects=profile.subjects,
+        blank=profile.blank_subjects,
         nameable=profile.nameable_subjects,
-        ceiling=0 if reason else compute_ceiling(profile, rule, is_lone=is_lone),
+        ceiling=0 if reason else compute_ceiling(profile, rule, kinds),
+        counted=0 if reason else estimate_triplets(profile, rule, kinds),
+        shares_links_with="",
         is_asked=not reason,
         rule=rule,
         support=support,
@@ -290,66 +335,3 @@ def _assess_predicate(
         reason=reason,
     )
     return row, 0 if reason else n_balanced
-
-
-def _explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
-    n = profile.nameable_subjects
-    if n < 3 * MIN_CEILING or 2 * n < profile.subjects:
-        return (
-            f"only {n:,} of {format_count(profile.subjects, 'subject')} have a unique, readable "
-            "name, a value that a question can state, and another fact or a class"
-        )
-    if rule == "one way":
-        n_ends = format_count(profile.nameable_grandparents, "end")
-        return f"only {n_ends} of chains of two links can be named"
-    if profile.values == 1:
-        return "all have the same value"
-    if profile.askable_values < 2:
-        return f"its subjects share {'only one value' if profile.askable_values else 'no values'}"
-    if profile.askable_subjects < 3 * MIN_CEILING:
-        return f"only {profile.askable_subjects:,} subjects share their value with another"
-    return "nearly all have the same value"
-
-
-def compute_ceiling(profile: PredicateProfile, rule: RuleKind, *, is_lone: bool) -> int:
-    """Computes a number of triplets of a predicate that is never exceeded, by ``FORMULA``.
-
-    Args:
-        profile: the predicate.
-        rule: its rule.
-        is_lone: whether no other rule contradicts claims about its values.
-    """
-    if not rule:
-        return 0
-    sides = [profile.nameable_subjects // 3, profile.nameable_values // 3]
-    if is_lone and rule == "one value":
-        n_others = profile.nameable_subjects - profile.most_frequent
-        sides = [min(sides[0], _add_other_kinds(n_others))]
-    elif is_lone:
-        ends = (profile.nameable_grandparents, profile.nameable_grandchildren)
-        sides = [min(side, _add_other_kinds(n)) for side, n in zip(sides, ends, strict=True)]
-    if profile.facts > LARGE_PREDICATE:
-        limit = profile.facts // 10 + profile.derived_facts
-        sides = [min(side, limit) for side in sides]
-    return sum(sides)
-
-
-def _add_other_kinds(n: int) -> int:
-    return n + n // OTHER_KINDS + 1
-
-
-def count_balanced_triplets(profile: PredicateProfile, rule: RuleKind) -> int:
-    """Counts triplets whose UNKNOWN card asks about a value that another subject has, too.
-
-    Then as many of these claims can be true in the graph as false.
-    """
-    if not rule:
-        return 0
-    if rule == "one way":
-        ceiling = min(profile.nameable_subjects // 3, profile.nameable_grandparents)
-    else:
-        n_others = profile.nameable_subjects - profile.most_frequent
-        ceiling = min(profile.askable_subjects // 3, n_others)
-        if profile.askable_values < 2:
-            ceiling = 0
-    return min(ceiling, profile.facts // 10) if profile.facts > LARGE_PREDICATE else ceiling

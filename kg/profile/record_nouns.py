@@ -45,12 +45,14 @@ _PART = compile_heads(
     "result outcome status stage phase level grade rank alignment direction side method channel "
     "department directorate office division centre center ledger organi[sz]ation company firm bank "
     "party patient client vehicle vessel aircraft device sensor station equipment entity activity "
-    "document book title item thing object property procedure event match game race competition "
-    "league tournament season round session course census election project programme program plan"
+    "stop trip route document book title item thing object property procedure event match game "
+    "race competition league tournament season round session course census election project "
+    "programme program plan"
 )
 _TAKES_PLACE = re.compile(
-    r"(?:.* )?(?:registered|located|held|situated|tak\w+ place|took place|occur\w*|happen\w*|paid|"
-    r"sent|issued|delivered|shipped|depart\w*|arriv\w*|start\w*|end\w*) (?:in|at|on|to|from|for)"
+    r"(?:.* )?(?:registered|located|held|played|situated|tak\w+ place|took place|occur\w*|"
+    r"happen\w*|paid|sent|issued|delivered|shipped|depart\w*|arriv\w*|start\w*|end\w*) "
+    r"(?:in|at|on|to|from|for)"
 )
 # What can happen to a thing again, unless it is one of these events: an athlete has several award
 # years, an inspection has one inspection date.
@@ -61,6 +63,12 @@ REPEATED = compile_words(
     "performance* exhibition* festival* trip* flight* maintenance repair* renovat* restor* review* "
     "incident* accident* crash* conflict* battle* war outbreak* donation* payment* transaction* "
     "loan* vote*"
+)
+_LIVING = compile_heads(
+    "person* people human* individual* man men woman women child* patient* participant* employee* "
+    "student* pupil* teacher* player* athlete* politician* actor* artist* author* writer* "
+    "scientist* royal* monarch* king* queen* citizen* resident* passenger* prisoner* soldier* "
+    "animal* horse* dog* cat* bird* mammal* cow* donor* respondent* speaker* candidate*"
 )
 _ORDERED = compile_heads(
     "version* revision* edition* release* draft* document* chapter* section* page* paragraph* "
@@ -107,6 +115,11 @@ def names_record_part(label: str) -> bool:
         or _PART.search(split_label(label)[0]) is not None
         or _TAKES_PLACE.fullmatch(text) is not None
     )
+
+
+def is_living(noun: str) -> bool:
+    """Returns whether the members of a class are people or animals."""
+    return _LIVING.search(split_label(noun)[0]) is not None
 
 
 def is_document(noun: str) -> bool:

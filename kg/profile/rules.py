@@ -11,12 +11,18 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from kg.base.plain_text import clean_text, format_count
+from kg.profile.known_labels import find_known_label
 from kg.profile.names import is_usable_iri
 from kg.profile.plausibility import (
     find_bounds,
+    is_birthplace,
     is_code_list,
+    is_document_type,
+    is_parent,
     is_part,
     is_repeatable,
+    is_sex,
+    is_single_by_definition,
     judge_single_value,
     may_be_mutual,
 )
@@ -66,6 +72,8 @@ class DraftRule(msgspec.Struct, frozen=True, kw_only=True):
     support: str
     body: str
     """Turtle: the targets and constraints of the shape."""
+    is_doubtful: bool = False
+    """Whether only the user can say that it is true."""
 
 
 class Judgement(NamedTuple):
@@ -84,6 +92,19 @@ class Judgement(NamedTuple):
         """Whether the data confirm the rule, and only the user can say that it is true."""
         return self.origin is None and bool(self.kind)
 
+    def withdraw(self) -> Judgement:
+        """Returns the judgement without a rule that what follows from the axioms breaks."""
+        if self.origin is None:
+            return self
+        return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
+
+    def take_back(self) -> Judgement:
+        """Returns the judgement without a rule that the user rejects."""
+        if self.origin is None:
+            return self
+        reason = "confirm.toml says that its rule is false in the world"
+        return self._replace(origin=None, reason=reason)
+
 
 class GivenRule(NamedTuple):
     """A rule about a predicate that is not judged, because an ontology or the user states it."""
@@ -91,6 +112,8 @@ class GivenRule(NamedTuple):
     kind: RuleKind
     support: str
     """Who states it."""
+    covers_all: bool = False
+    """Whether it is about all subjects of the predicate, so that no other rule is needed."""
 
 
 class Answers(NamedTuple):
@@ -104,10 +127,10 @@ class Answers(NamedTuple):
     """Name of a drafted shape of another kind → whether its rule is true."""
 
     def rejects(self, name: str, rule: DraftRule) -> bool:
-        """Returns whether the user said that a drafted rule is false."""
+        """Returns whether a drafted rule is false: the user says so, or not that it is true."""
         if table := ANSWER_TABLES.get(rule.kind):
             return getattr(self, table).get(rule.about) is False
-        return self.rules.get(name) is False
+        return not self.rules.get(name, not rule.is_doubtful)
 
     def rejects_judgement(self, iri: str, kind: RuleKind) -> bool:
         """Returns whether the user said that a rule of a predicate is false."""
@@ -121,6 +144,10 @@ class Declarations(NamedTuple):
     mutual: Collection[str] = ()
     """Symmetric ones."""
     transitive: Collection[str] = ()
+    cube: Collection[str] = ()
+    """Dimensions and measures of an RDF data cube: an observation has one value of each."""
+    code_lists: Collection[frozenset[str]] = ()
+    """The members of closed lists, each."""
 
 
 def judge_predicate(
@@ -143,6 +170,12 @@ def judge_predicate(
         return Judgement("one value", "confirmed", support)
     if profile.is_single_valued and profile.single_value.by_axiom:
         return Judgement("one value", "ontology", support)
+    if (
+        profile.is_single_valued
+        and n >= MIN_SUBJECTS
+        and _is_single_by_nature(profile, declarations)
+    ):
+        return Judgement("one value", "mined", support)
     if profile.chained_subjects and (n >= MIN_SUBJECTS or answers.one_way.get(iri)):
         return _judge_chain(profile, answers, declarations)
     if n < MIN_SUBJECTS:
@@ -170,6 +203,19 @@ def judge_predicate(
     return Judgement("one value", None, support, reason)
 
 
+def _is_single_by_nature(profile: PredicateProfile, declarations: Declarations) -> bool:
+    """Returns whether a vocabulary, or what everyone knows, gives each subject one value."""
+    names = (profile.label, profile.local_name, find_known_label(profile.iri))
+    return (
+        is_single_by_definition(profile.iri)
+        or profile.iri in declarations.cube
+        or any(map(is_parent, names))
+        or any(map(is_document_type, names))
+        or (profile.has_one_level and any(map(is_birthplace, names)))
+        or (profile.describes_living and any(map(is_sex, names)))
+    )
+
+
 def _judge_chain(
     profile: PredicateProfile, answers: Answers, declarations: Declarations
 ) -> Judgement:
@@ -180,9 +226,7 @@ def _judge_chain(
     if m < MIN_CHAINED and not is_confirmed:
         reason = f"only {format_count(m, 'chain')} of two links confirm that it goes one way"
         return Judgement("", None, "", reason)
-    what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
-    start = "chain" if profile.is_acyclic else "link"
-    support = f"no {start} of {profile.facts:,} links {what} ({m:,} subjects start longer chains)"
+    support = _describe_chains(profile)
     is_mutual = any(
         may_be_mutual(name, of_documents=profile.describes_documents)
         for name in (profile.label, profile.local_name)
@@ -195,53 +239,97 @@ def _judge_chain(
     return Judgement("one way", None, support, reason)
 
 
-def iter_predicate_rules(profile: PredicateProfile, judgement: Judgement) -> Iterator[DraftRule]:
-    """Yields the rules about one predicate: what it contradicts, and the form of its values."""
+def _describe_chains(profile: PredicateProfile) -> str:
+    what = "leads back to its start" if profile.is_acyclic else "is also stated in reverse"
+    start = "chain" if profile.is_acyclic else "link"
+    return (
+        f"no {start} of {profile.facts:,} links {what} ({profile.chained_subjects:,} subjects "
+        "start longer chains)"
+    )
+
+
+def iter_predicate_rules(
+    profile: PredicateProfile, judgement: Judgement, code_lists: Collection[frozenset[str]] = ()
+) -> Iterator[DraftRule]:
+    """Yields the rules about one predicate: what it contradicts, and the form of its values.
+
+    Args:
+        profile: the predicate.
+        judgement: whether it has a rule by which claims can be false.
+        code_lists: the members of the closed lists that the graph declares.
+    """
     iri = profile.iri
     if not profile.label:
         return
     path = to_ntriples(iri)
     target = f"sh:targetSubjectsOf {path}"
-    if judgement.origin is not None and judgement.kind == "one value":
+    origin = judgement.origin
+    if origin is not None and judgement.kind == "one value":
         yield DraftRule(
-            origin=judgement.origin,
+            origin=origin,
             kind="one-value",
             about=iri,
             support=judgement.support,
             body=f"a sh:PropertyShape ; {target} ; sh:path {path} ; sh:maxCount 1",
         )
-    elif judgement.origin is not None:
-        step = f"[ sh:inversePath {path} ]"
-        label = profile.label.replace("“", "").replace("”", "")
-        if profile.is_acyclic:
-            kind, step = "no-cycle", f"[ sh:oneOrMorePath {step} ]"
-            message = f"No chain of “{label}” leads back to where it started."
-        else:
-            kind, message = "no-reverse", f"“{label}” never holds in both directions."
-        yield DraftRule(
-            origin=judgement.origin,
-            kind=kind,
-            about=iri,
-            support=judgement.support,
-            body=f"a sh:NodeShape ; {target} ; sh:property [ sh:path {step} ; "
-            f"sh:disjoint {path} ; sh:message {write_literal(message)} ]",
-        )
+        is_chain = profile.is_acyclic and profile.chained_subjects >= MIN_CHAINED
+        if is_chain and any(map(is_parent, (profile.label, profile.local_name))):
+            yield _write_chain_rule(profile, "mined", _describe_chains(profile))
+    elif origin is not None:
+        yield _write_chain_rule(profile, origin, judgement.support)
     if profile.subjects >= MIN_SUBJECTS:
+        support = f"all {format_count(profile.facts, 'value')}"
+        body = f"a sh:PropertyShape ; {target} ; sh:path {path}"
         for kind, constraint in _iter_value_constraints(profile):
             yield DraftRule(
                 origin="mined",
                 kind=kind,
                 about=iri,
-                support=f"all {format_count(profile.facts, 'value')}",
-                body=f"a sh:PropertyShape ; {target} ; sh:path {path} ; {constraint}",
+                support=support,
+                body=f"{body} ; {constraint}",
             )
+        codes = profile.codes
+        if codes and is_code_list(profile.label) and all(map(_is_writable, codes)):
+            declared = next((one for one in code_lists if one.issuperset(codes)), None)
+            names = ", ".join(map(_name_code, codes))
+            yield DraftRule(
+                origin="mined",
+                kind="codes",
+                about=iri,
+                support=f"{support} are in a list that the graph declares"
+                if declared
+                else f"{support} are one of {names}",
+                body=f"{body} ; sh:in ( {' '.join(map(to_ntriples, sorted(declared or codes)))} )",
+                is_doubtful=declared is None,
+            )
+
+
+def _name_code(text: str) -> str:
+    return parse_literal(text).lexical if is_literal(text) else iri_tail(text)
+
+
+def _write_chain_rule(profile: PredicateProfile, origin: Origin, support: str) -> DraftRule:
+    """Writes the rule that the links of a predicate go one way."""
+    path = to_ntriples(profile.iri)
+    step = f"[ sh:inversePath {path} ]"
+    label = profile.label.replace("“", "").replace("”", "")
+    if profile.is_acyclic:
+        kind, step = "no-cycle", f"[ sh:oneOrMorePath {step} ]"
+        message = f"No chain of “{label}” leads back to where it started."
+    else:
+        kind, message = "no-reverse", f"“{label}” never holds in both directions."
+    return DraftRule(
+        origin=origin,
+        kind=kind,
+        about=profile.iri,
+        support=support,
+        body=f"a sh:NodeShape ; sh:targetSubjectsOf {path} ; sh:property [ sh:path {step} ; "
+        f"sh:disjoint {path} ; sh:message {write_literal(message)} ]",
+    )
 
 
 def _iter_value_constraints(profile: PredicateProfile) -> Iterator[tuple[str, str]]:
     """Yields constraints that all values meet and that can be true of values not in the graph."""
-    if profile.codes and is_code_list(profile.label) and all(map(_is_writable, profile.codes)):
-        yield "codes", f"sh:in ( {' '.join(map(to_ntriples, profile.codes))} )"
-        return
     if len(profile.datatypes) != 1 or not profile.has_literals:
         return
     datatype = profile.datatypes[0]

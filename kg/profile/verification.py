@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kg.base.plain_text import list_words
 from kg.entailment import Closure
 from kg.graph import Graph
 from kg.oracle import Oracle
-from kg.profile.rules import DraftRule, GivenRule, render_shapes
+from kg.profile.ceilings import ONE_SUBJECT
+from kg.profile.rules import ANSWER_TABLES, DraftRule, GivenRule, render_shapes
 from kg.shapes import Constraint, Shapes
 from kg.shapes.model import SH_VIOLATION
 from kg.single_values import get_limited_predicate
-from kg.terms import is_literal
+from kg.terms import RDF_TYPE, iri_tail, is_literal
+from kg.triples.index import Index
 
 _ONE_WAY = "DisjointConstraintComponent"
+_VALUES = frozenset(
+    f"{name}ConstraintComponent"
+    for name in list_words(
+        "MinCount MaxCount Datatype Class NodeKind In HasValue Pattern MinLength MaxLength "
+        "LanguageIn UniqueLang MinInclusive MaxInclusive MinExclusive MaxExclusive "
+        "QualifiedMinCount Closed"
+    )
+)
+"""Components that values of the graph meet, and so do claims of these values: but for the number of
+values, they contradict none."""
 
 
 class KeptRules(NamedTuple):
@@ -80,7 +95,38 @@ def find_broken_shapes(graph: Graph, shapes: Shapes) -> BrokenShapes:
     return BrokenShapes(frozenset(node for _, node in broken), worst, n_worst)
 
 
-def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[str, GivenRule]:
+def find_covered_predicates(index: Index, constraints: Iterable[Constraint]) -> set[str]:
+    """Finds the predicates of which shapes allow each subject one value, and none has more.
+
+    Args:
+        index: the facts, with what follows from them.
+        constraints: the constraints of the shapes.
+    """
+    terms = index.terms
+    targets: dict[str, set[int]] = {}
+    for constraint in constraints:
+        predicate = get_limited_predicate(constraint)
+        if not predicate or constraint.severity != SH_VIOLATION:
+            continue
+        nodes = targets.setdefault(predicate, set())
+        for kind, text in constraint.target:
+            term, rdf_type = terms.get(text), terms.get(RDF_TYPE)
+            if term is not None and kind == "class" and rdf_type is not None:
+                nodes.update(index.find_subjects(rdf_type, term))
+            elif term is not None and kind == "subjects-of":
+                nodes.update(index.get_subjects(term))
+    return {
+        predicate
+        for predicate, nodes in targets.items()
+        if (p := terms.get(predicate)) is not None
+        and nodes.issuperset(index.get_subjects(p))
+        and index.count_triples(p) == len(index.get_subjects(p))
+    }
+
+
+def find_given_rules(
+    constraints: Iterable[Constraint], support: str, covered: Collection[str] = ()
+) -> dict[str, GivenRule]:
     """Finds the predicates of which shapes can contradict a claim.
 
     Only constraints by which a claim that combines terms of the graph is often false are looked at.
@@ -88,15 +134,63 @@ def find_given_rules(constraints: Iterable[Constraint], support: str) -> dict[st
     Args:
         constraints: the constraints of the shapes.
         support: who says so.
+        covered: predicates of which they say it of all subjects.
     """
     found: dict[str, GivenRule] = {}
     for constraint in constraints:
         if constraint.severity != SH_VIOLATION:
             continue  # warnings contradict nothing
         if predicate := get_limited_predicate(constraint):
-            found[predicate] = GivenRule("one value", support)
+            found[predicate] = GivenRule("one value", support, predicate in covered)
         elif constraint.component == _ONE_WAY and "^" in constraint.path:
             other = constraint.parameters.get("disjoint")
             if isinstance(other, str):
                 found.setdefault(other, GivenRule("one way", support))
     return found
+
+
+class LimitedTerms(NamedTuple):
+    """The predicates of which shapes contradict claims in other ways than by a number of values."""
+
+    text: str
+    """All that these shapes say."""
+
+    def __contains__(self, iri: object) -> bool:
+        # SPARQL queries shorten IRIs.
+        tail = iri_tail(str(iri))
+        return str(iri) in self.text or re.search(rf":{re.escape(tail)}\b", self.text) is not None
+
+
+def find_otherwise_limited(constraints: Iterable[Constraint]) -> LimitedTerms:
+    """Finds what shapes limit in other ways than by a number of values or the form of a value."""
+    others = [
+        one
+        for one in constraints
+        if one.severity == SH_VIOLATION
+        and (one.component not in _VALUES or "^" in one.path)
+        and not (
+            one.component == "NodeConstraintComponent"
+            and not find_otherwise_limited(itertools.chain.from_iterable(one.inner)).text
+        )
+    ]
+    return LimitedTerms(" ".join(f"{one.path} {one.parameters} {one.inner}" for one in others))
+
+
+def list_rule_kinds(
+    rules: Mapping[str, DraftRule], given: Mapping[str, GivenRule], others: LimitedTerms
+) -> dict[str, set[str]]:
+    """Lists for each predicate the kinds of rules that contradict claims about its values.
+
+    Args:
+        rules: name of the shape → rule of the draft.
+        given: predicate → the rule that the ontology or the user's own shapes state.
+        others: what the user's own shapes limit in other ways.
+    """
+    kinds: dict[str, set[str]] = {iri: {rule.kind} for iri, rule in given.items()}
+    for rule in rules.values():
+        if rule.kind in (*ANSWER_TABLES, "one-subject"):
+            kind = ANSWER_TABLES.get(rule.kind, rule.kind)
+            kinds.setdefault(rule.about, set()).add(re.sub("[_-]", " ", kind))
+    for iri, found in kinds.items():
+        found.update(["other"] * (iri in others), [ONE_SUBJECT] * (f"^<{iri}>" in others.text))
+    return kinds

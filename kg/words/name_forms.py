@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
+from kg.base.plain_text import list_words
+
 ARTICLES = {
     "en": ("the", "a", "an"),
     "de": ("der", "die", "das"),
@@ -98,3 +100,22 @@ def find_distinct_ending(iri: str, others: Sequence[str]) -> str:
         if ending and not any(other.endswith(f"/{ending}") for other in folded_others):
             return text[cut:]
     return iri
+
+
+_NEGATIONS = frozenset(
+    list_words("no non not never without nicht kein keine ohne pas sans sin sem senza niet geen")
+)
+
+
+def may_name_one_thing(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Returns whether all words of one name are among those of the other one.
+
+    "State Bank Trust" and "State Bank Trust Company" may be one thing, and what is measured in
+    "percent RH" is measured in percent. But what is "not in force" or "notInForce" is not in force.
+    """
+    if not (words <= others or others <= words):
+        return False
+    return not any(
+        word in _NEGATIONS or any(n + other == word for n in _NEGATIONS for other in words & others)
+        for word in words ^ others
+    )

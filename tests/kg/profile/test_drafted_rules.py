@@ -308,16 +308,41 @@ def test_values_have_their_form(tmp_path: Path) -> None:
     draft = draft_text(tmp_path, text)
     rules = {rule for rule in list_rules(draft) if "one-value" not in rule}
     assert rules == {
-        "mined:codes#status",
         "mined:datatype#latitude",
         "mined:datatype#length",
         "mined:datatype#temperature",
         "mined:range#latitude",
         "mined:range#length",
     }
-    shapes = draft.files["shapes.ttl"]
-    assert 'sh:in ( "open" "shut" )' in shapes
-    assert "sh:minInclusive -90" in shapes
+    assert "sh:minInclusive -90" in draft.files["shapes.ttl"]
+    # There may be other statuses.
+    answers = Answers({}, {}, {"urn:epoche:mined:codes#status": True})
+    assert 'sh:in ( "open" "shut" )' in draft_text(tmp_path, text, answers).files["shapes.ttl"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "members"),
+    [
+        ("", ""),
+        (":On skos:inScheme :S . :Off skos:inScheme :S .", ""),  # others may be in it, too
+        (":S skos:hasTopConcept :On , :Off , :Idle .", ":Idle :Off :On"),
+        (":S skos:hasTopConcept :On , :Off , :Idle . :On skos:inScheme :S .", ":Idle :Off :On"),
+        (":S skos:hasTopConcept :On , :Off . :Idle skos:inScheme :S .", ""),
+        (":S skos:member :On , :Off .", ":Off :On"),
+        (":S skos:member :On , :Out .", ""),
+    ],
+)
+def test_a_list_is_closed_if_the_graph_names_all_members(
+    tmp_path: Path, declared: str, members: str
+) -> None:
+    facts = "\n".join(f":e{n} :status :{('On', 'Off')[n % 2]} ." for n in range(20))
+    prefix = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> ."
+    draft = draft_text(tmp_path, f"{prefix}\n{facts}\n{declared}")
+    iris = [f"<{EX}{name.removeprefix(':')}>" for name in members.split()]
+    written = f"sh:in ( {' '.join(iris)} )"
+    assert (written in draft.files["shapes.ttl"]) is bool(iris)
+    name = '"urn:epoche:mined:codes#status" = false'
+    assert (f"\n{name}" in draft.files["confirm.toml"]) is not bool(iris)
 
 
 def test_classes_never_meet_if_nothing_describes_both(tmp_path: Path) -> None:
@@ -396,6 +421,99 @@ def test_several_may_take_part_in_an_event_or_receive_a_message(tmp_path: Path) 
             for n in range(30)
         )
         assert list_rules(draft_text(tmp_path, text)) == {"mined:one-value#venue"}
+
+
+PLACES = ("Delft", "Gouda", "Hoorn", "Leiden", "Utrecht")
+ONCE = {
+    "father": ":p{n4}", "biologicalMother": ":p{n4}", "godfather": ":p{n4}", "fatherOf": ":p{n}x",
+    "placeOfBirth": '"{place}"', "deathPlace": ":{place}", "placeOfBurial": '"{place}"',
+    "sex": ":s{n2}", "typeOfDocument": ":d{n3}", "documentType": ":d{n3}",
+    "publicationType": ":d{n3}",
+    "nationality": ":c{n3}", "motherTongue": ":l{n3}",
+}  # fmt: skip
+
+
+def write_once(predicates: str, cls: str, places: tuple[str, ...] = PLACES) -> str:
+    """Writes things with one value each of some of the predicates above."""
+    return "\n".join(
+        f":p{n} a :{cls} ; "
+        + " ; ".join(
+            f":{name} {ONCE[name]}".format(
+                n=n, n2=n % 2, n3=n % 3, n4=n // 4 + 50, place=places[n % len(places)]
+            )
+            for name in predicates.split()
+        )
+        + " ."
+        for n in range(40)
+    )
+
+
+@pytest.mark.parametrize(
+    ("predicates", "cls", "single"),
+    [
+        ("father biologicalMother godfather fatherOf", "Person", "biologicalMother father"),
+        ("placeOfBirth deathPlace placeOfBurial", "Painter", "deathPlace placeOfBirth"),
+        # A shirt may be for both sexes, and nothing is known of what has no class.
+        ("sex nationality motherTongue", "Individual", "sex"),
+        ("sex nationality motherTongue", "Shirt", ""),
+        ("typeOfDocument documentType publicationType", "Act", "documentType typeOfDocument"),
+    ],
+)
+def test_what_everyone_has_one_of_is_one_value(
+    tmp_path: Path, predicates: str, cls: str, single: str
+) -> None:
+    rules = list_rules(draft_text(tmp_path, write_once(predicates, cls)))
+    rules = {rule for rule in rules if "one-value" in rule}
+    assert sorted(rules) == [f"mined:one-value#{name}" for name in single.split()]
+
+
+@pytest.mark.parametrize(
+    ("places", "more"),
+    [
+        (("Delft", "Gouda", "France"), ""),  # a city in a country
+        (("Delft", "Gouda", "Delft-Noord"), ""),
+        (PLACES, ":Delft :partOf :Gouda ."),
+        (PLACES, ":Delft a :City . :Gouda a :Province ."),
+    ],
+)
+def test_birthplaces_of_two_levels_are_doubtful(
+    tmp_path: Path, places: tuple[str, ...], more: str
+) -> None:
+    text = write_once("deathPlace", "Person", places).replace(":Delft-Noord", '"Delft Noord"')
+    draft = draft_text(tmp_path, f"{text}\n{more}")
+    assert "mined:one-value#deathPlace" not in list_rules(draft)
+    assert next(row for row in draft.report.predicates if "death" in row.label).is_doubtful
+
+
+def test_parents_go_one_way_too(tmp_path: Path) -> None:
+    text = "\n".join(f":p{n} :father :p{n // 3} ; :knownAs :k{n} ." for n in range(1, 60))
+    assert list_rules(draft_text(tmp_path, text)) == {
+        "mined:one-value#father",
+        "mined:no-cycle#father",
+    }
+
+
+@pytest.mark.parametrize(
+    ("head", "fact", "name"),
+    [
+        ("", "<http://vocab.gtfs.org/terms#stop> :s{m}", "stop"),
+        ("", "<http://vocab.gtfs.org/terms#trip> :t{m}", "trip"),
+        ("", "<http://www.w3.org/ns/sosa/hasFeatureOfInterest> :r{m}", "hasFeatureOfInterest"),
+        ("", "<http://data.europa.eu/eli/ontology#type_document> :d{m}", "type-document"),
+        ("", ":canton :c{m}", ""),
+        (":canton a qb:DimensionProperty .", ":canton :c{m}", "canton"),
+        ("[] qb:dimension :canton .", ":canton :c{m}", "canton"),
+        ("[] qb:measure :grape .", ":grape :g{m}", "grape"),
+        ("[] qb:attribute :note .", ":note :n{m}", ""),
+    ],
+)
+def test_vocabularies_define_what_has_one_value(
+    tmp_path: Path, head: str, fact: str, name: str
+) -> None:
+    prefix = "@prefix qb: <http://purl.org/linked-data/cube#> ."
+    facts = "\n".join(f":o{n} {fact.format(m=n % 5)} ." for n in range(30))
+    rules = list_rules(draft_text(tmp_path, f"{prefix}\n{head}\n{facts}"))
+    assert rules == ({f"mined:one-value#{name}"} if name else set())
 
 
 def test_an_event_has_one_date(tmp_path: Path) -> None:

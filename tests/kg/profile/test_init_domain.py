@@ -246,7 +246,9 @@ def test_every_rule_can_be_taken_back(people: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     confirm = folder / "confirm.toml"
     text = confirm.read_text("utf-8")
-    assert tomllib.loads(text)["rules"] == {}
+    # Other moods are excluded by the ontology, other statuses by nobody.
+    assert tomllib.loads(text)["rules"] == {"urn:epoche:mined:codes#status": False}
+    assert "status: all 90 values are one of off, on" in text
     # What is commented out are the rules that were taken to be true.
     confirm.write_text(re.sub(r'^# "', '"', text, flags=re.M), "utf-8")
     for _ in range(2):
@@ -387,7 +389,9 @@ def test_own_naming_predicates_give_names(tmp_path: Path) -> None:
         ("author_full_name", False), ("publisherShortName", False), ("shelfLabel", False),
         ("bookTitle", True), ("officialName", True), ("scientific_name", True),
         ("fullname", True), ("hasShortBookName", True), ("bookLegalName", True),
-        ("display_label", True), ("Volume.name", True),
+        ("display_label", True), ("Volume.name", True), ("title_short", True),
+        ("bookTitleLong", True), ("name.official", True), ("authorNameShort", False),
+        ("title_page", False), ("labelled", False),
     ],
 )  # fmt: skip
 def test_names_of_other_things_are_not_those_of_the_subject(
@@ -406,6 +410,32 @@ def test_names_of_other_things_are_not_those_of_the_subject(
     run_epoche("kg", "init", path, "--out", tmp_path / "mine")
     found = load_domain(tmp_path / "mine").naming_predicates
     assert found == ((EX + predicate,) if is_own else ())
+
+
+@pytest.mark.parametrize(
+    "iri",
+    [
+        "http://data.europa.eu/eli/ontology#title_short", "http://schema.org/headline",
+        "https://schema.org/headline", "http://www.w3.org/2006/vcard/ns#fn",
+        "http://www.w3.org/ns/lemon/ontolex#writtenRep",
+        "http://purl.obolibrary.org/obo/IAO_0000111", "http://xmlns.com/foaf/0.1/name",
+        "http://www.w3.org/ns/regorg#legalName", "http://purl.org/dc/terms/title",
+        "http://www.geonames.org/ontology#name", "http://vocab.gtfs.org/terms#longName",
+    ],
+)  # fmt: skip
+def test_vocabularies_have_naming_predicates(tmp_path: Path, iri: str) -> None:
+    path = tmp_path / "g.ttl"
+    path.write_text(
+        f"@prefix : <{EX}> .\n"
+        + "\n".join(
+            f':q{n}7 a :Work ; <{iri}> "Mill {a}{b}" ; :publicationYear {1950 + n % 5} .'
+            for n, (a, b) in enumerate((a, b) for a in "abcdef" for b in "klmnop")
+        ),
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", path, "--out", tmp_path / "mine", "--json")
+    assert load_domain(tmp_path / "mine").naming_predicates == (iri,)
+    assert read_rows(done.out)["publicationYear"]["nameable"] == 36
 
 
 def test_what_reading_merges_and_leaves_out_is_said(tmp_path: Path) -> None:
@@ -731,3 +761,91 @@ def test_public_graphs_can_be_asked_about(public_data: Path, tmp_path: Path, nam
     assert json.loads(done.out)["ceiling"] >= ceiling
     done = run_epoche("kg", "inspect", "--domain", tmp_path / "d", "--json")
     assert json.loads(done.out)["violation_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "n_people", "is_enough"),
+    [
+        (f"sh:targetClass <{EX}Person>", 90, True),
+        (f"sh:targetSubjectsOf <{EX}birthMonth>", 0, True),
+        (f"sh:targetClass <{EX}Person>", 40, False),  # it says nothing of the others
+    ],
+)
+def test_a_rule_of_the_users_own_shapes_is_not_drafted_again(
+    people: Path, tmp_path: Path, target: str, n_people: int, is_enough: bool
+) -> None:
+    text = people.read_text("utf-8")
+    for number in range(n_people, 90):
+        text = text.replace(f"ex:p{number} a ex:Person ;", f"ex:p{number} ")
+    people.write_text(text, "utf-8")
+    shapes = tmp_path / "own.ttl"
+    shapes.write_text(
+        f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
+        <{EX}S> a sh:NodeShape ; {target} ; sh:property [
+            sh:path <{EX}birthMonth> ; sh:maxCount 1 ; sh:message "One birth month each." ] .""",
+        "utf-8",
+    )
+    folder = tmp_path / "mine"
+    done = run_epoche("kg", "init", people, "--shapes", shapes, "--out", folder, "--json")
+    row = read_rows(done.out)["birthMonth"]
+    assert row["is_asked"]
+    assert (row["support"] == "your shapes state it") is is_enough
+    assert ("one-value#birthMonth" not in (folder / "shapes.ttl").read_text("utf-8")) is is_enough
+    out = tmp_path / "cards.jsonl"
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", out)
+    assert done.code == 0, done.err
+    about = [card for card in read_cards(out) if card.claim.pred == EX + "birthMonth"]
+    assert about
+    for card in about:
+        assert sum("birth month" in rule.lower() for rule in card.rules) == 1 + (not is_enough)
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason", "advice"),
+    [
+        (
+            "[] a ex:Offer ; ex:price {n5} .",
+            "all of its 40 subjects are blank nodes, which have no name",
+            "40 of 40 facts for which there is a rule are about blank nodes: give these IRIs",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:price {n5} .",
+            "none of 40 subjects have a unique, readable name, a value that a question can state, "
+            "and another fact or a class",
+            "Give the things unique, readable names: rdfs:label, skos:prefLabel,",
+        ),
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price ex:c{n5} .',
+            "a subject may have several values in the world; confirm.toml can say it has one",
+            "Answer the 1 question of confirm.toml (“price”): write true for each whose rule is",
+        ),
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price {n} .',
+            "none of its values is shared by several subjects",
+            "readiness.md says why of each predicate; rules of your own can be added by --shapes.",
+        ),
+        # Places lie in a country, and the country "in itself".
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price ex:c{n5} , ex:d{n5} . '
+            "ex:c{n5} ex:price ex:c{n5} .",
+            "subjects have several values, so another value contradicts nothing",
+            "readiness.md says why of each predicate",
+        ),
+    ],
+)
+def test_what_to_do_is_said_if_nothing_can_be_asked(
+    tmp_path: Path, facts: str, reason: str, advice: str
+) -> None:
+    lines = [
+        facts.format(n=n, n5=n % 5, a=f"{'abcdefgh'[n % 8]}o{'klmno'[n // 8]}") for n in range(40)
+    ]
+    lines += [f'ex:c{n} rdfs:label "Kind {"vwxyz"[n]}" .' for n in range(5)]
+    path, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    prefixes = f"@prefix ex: <{EX}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    path.write_text(prefixes + "\n".join(lines), "utf-8")
+    done = run_epoche("kg", "init", path, "--out", folder)
+    assert done.code == 0, done.err
+    assert f"No set of cards can be made of {folder} yet. {advice}" in done.err
+    page = (folder / "readiness.md").read_text("utf-8")
+    assert reason in page
+    assert advice.split(" (")[0] in page

@@ -1,0 +1,172 @@
+"""Computes how many triplets of cards each predicate of a graph can give."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from kg.base.plain_text import format_count
+from kg.profile.predicates import PredicateProfile
+from kg.profile.rules import RuleKind
+from kg.triples.index import Index
+
+MIN_CEILING = 5
+"""Minimum number of triplets of a predicate that is asked about."""
+LARGE_PREDICATE = 1_000
+"""Number of facts above which at most a tenth of them may be set aside."""
+MIN_SHARED_LINKS = 0.5
+"""Minimum share of the links of a predicate that another one also states, in either direction, for
+both to count once: of the one with fewer links."""
+
+ONE_SUBJECT = "one subject"
+"""Kind of the rule that each value has one subject."""
+OTHER_KINDS = 39
+"""There is one NO card of a rare kind, which other rules contradict, for so many others."""
+
+FORMULA = (
+    "The ceiling of a predicate is a number of cards of each label that is never exceeded: a "
+    "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, so "
+    "it is floor(n / 3) of the n subjects with a unique, readable name, a value that a question "
+    "can state, and another fact or a class. Facts that follow from the ontology count. If a "
+    "subject may have several values, a triplet can also ask about three values: floor(m / 3) of "
+    "the m values that can be named is added. Where a single rule contradicts, there are no more "
+    "triplets than subjects without the most frequent value, since a YES or a NO is about one of "
+    "these; no more than pairs of a true and a false claim about a value whose subjects have "
+    "equally many words in common with it, because names would tell the answers of others; for a "
+    "rule of one direction no more than there are ends of chains with a true claim that fits them "
+    f"in this way, which a NO is about; and one for each {OTHER_KINDS} of another kind. A true "
+    "value is set aside for each UNKNOWN card: of a predicate with more than "
+    f"{LARGE_PREDICATE:,} facts at most a tenth of them. It is 0 where no rule can contradict. The "
+    "total counts predicates that link the same things, such as parent and child, once, by the "
+    "largest ceiling, because their facts are set aside together; and of n subjects of which k do "
+    "not have the most frequent value, nk / (n + k) triplets, because UNKNOWN cards use these up, "
+    "too. Fewer cards are made where names, facts and numbers of links do not match; where no "
+    "triplet can be made, pairs of a YES and a NO are. Asked about are predicates that can give "
+    f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
+    "true."
+)
+
+
+def compute_ceiling(profile: PredicateProfile, rule: RuleKind, kinds: Collection[str]) -> int:
+    """Computes a number of triplets of a predicate that is never exceeded, by ``FORMULA``.
+
+    Args:
+        profile: the predicate.
+        rule: its rule.
+        kinds: the kinds of all rules that contradict claims about its values; empty if not known.
+    """
+    n_others = profile.nameable_subjects - profile.most_frequent
+    return _add_up(profile, rule, kinds, n_others, n_more=1)
+
+
+def estimate_triplets(profile: PredicateProfile, rule: RuleKind, kinds: Collection[str]) -> int:
+    """Estimates the number of triplets: the ceiling, less what UNKNOWN cards use up.
+
+    Their subjects are drawn from all alike, so that a YES or a NO cannot be about those of them
+    that do not have the most frequent value.
+    """
+    n = profile.nameable_subjects
+    n_others = n - profile.most_frequent
+    return _add_up(profile, rule, kinds, n * n_others // max(1, n + n_others))
+
+
+def _add_up(
+    profile: PredicateProfile,
+    rule: RuleKind,
+    kinds: Collection[str],
+    n_others: int,
+    n_more: int = 0,
+) -> int:
+    """Adds up the triplets of both sides, with at most ``n_more`` of another kind on each."""
+    if not rule:
+        return 0
+    sides = [profile.nameable_subjects // 3, profile.nameable_values // 3]
+    limits: Collection[int] = profile.ends
+    if rule == "one value":
+        if kinds and ONE_SUBJECT not in kinds:
+            sides = sides[:1]  # every other value is contradicted, so that none is unknown
+        limits = (min(n_others, profile.fitting_pairs),)
+    if kinds == {rule}:
+        limits = [n + n // OTHER_KINDS + n_more for n in limits]
+        sides = [min(side, n) for side, n in zip(sides, limits, strict=True)]
+    if profile.facts > LARGE_PREDICATE:
+        limit = profile.facts // 10 + profile.derived_facts
+        sides = [min(side, limit) for side in sides]
+    return sum(sides)
+
+
+def count_balanced_triplets(profile: PredicateProfile, rule: RuleKind) -> int:
+    """Counts triplets whose UNKNOWN card asks about a value that another subject has, too.
+
+    Then as many of these claims can be true in the graph as false.
+    """
+    if not rule:
+        return 0
+    if rule == "one way":
+        ceiling = min(profile.nameable_subjects // 3, max(profile.ends))
+    else:
+        n_others = profile.nameable_subjects - profile.most_frequent
+        ceiling = min(profile.askable_subjects // 3, n_others, profile.fitting_pairs)
+        if profile.askable_values < 2:
+            ceiling = 0
+    return min(ceiling, profile.facts // 10) if profile.facts > LARGE_PREDICATE else ceiling
+
+
+def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
+    """Says why a predicate gives fewer than ``MIN_CEILING`` triplets."""
+    n = profile.nameable_subjects
+    if n < 3 * MIN_CEILING or 2 * n < profile.subjects:
+        total = format_count(profile.subjects, "subject")
+        if 2 * profile.blank_subjects > profile.subjects:
+            which = "all" if profile.blank_subjects == profile.subjects else "most"
+            return f"{which} of its {total} are blank nodes, which have no name"
+        verb = "has" if n == 1 else "have"
+        return (
+            f"{f'only {n:,}' if n else 'none'} of {total} {verb} a unique, readable name, a value "
+            "that a question can state, and another fact or a class"
+        )
+    if rule == "one way":
+        n_ends = format_count(max(profile.ends), "end")
+        return (
+            f"only {n_ends} of chains of two links can be asked about, with a true claim whose "
+            "names have as many words in common"
+        )
+    if profile.values == 1:
+        return "all have the same value"
+    if profile.askable_values < 2:
+        n_shared = (
+            "only one of its values is" if profile.askable_values else "none of its values is"
+        )
+        return f"{n_shared} shared by several subjects"
+    if profile.askable_subjects < 3 * MIN_CEILING:
+        return f"only {profile.askable_subjects:,} subjects share their value with another"
+    if profile.fitting_pairs < MIN_CEILING:
+        return "the words of its subjects' names tell their values"
+    return "nearly all have the same value"
+
+
+def find_shared_links(index: Index, predicates: Iterable[str]) -> dict[str, str]:
+    """Finds predicates that link the same things as an earlier one, in either direction.
+
+    Cards set their facts aside together, because one of them tells the other.
+
+    Args:
+        index: the facts.
+        predicates: the predicates, the most productive first.
+
+    Returns:
+        Predicate → the first one that it shares links with.
+    """
+    found: dict[str, str] = {}
+    links: dict[str, set[tuple[int, int]]] = {}
+    is_literal = index.terms.is_literal
+    for iri in predicates:
+        p = index.terms.get(iri)
+        pairs = index.iter_pairs(p) if p is not None else ()
+        own = {(min(s, o), max(s, o)) for s, o in pairs if not is_literal(o)}
+        for other, others in links.items():
+            smaller = min(len(own), len(others))
+            if smaller and len(own & others) >= MIN_SHARED_LINKS * smaller:
+                found[iri] = found.get(other, other)
+                break
+        links[iri] = own
+    return found

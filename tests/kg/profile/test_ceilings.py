@@ -1,0 +1,151 @@
+"""Tests that the readiness page promises as many cards as can be made."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from stage_calls import run_epoche
+
+from cards.card import read_cards
+from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
+from kg.words.name_forms import may_name_one_thing
+
+EX = "https://example.org/"
+SH = "@prefix sh: <http://www.w3.org/ns/shacl#> ."
+HEAD = f"@prefix ex: <{EX}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "may_be_one"),
+    [
+        ("state bank trust", "state bank trust company", True),
+        ("percent rh", "percent", True),
+        ("in force", "not in force", False),
+        ("inforce", "inforce notinforce", False),
+        ("smoker", "non smoker", False),
+        ("london", "paris", False),
+    ],
+)
+def test_a_negated_name_is_that_of_another_thing(name: str, other: str, may_be_one: bool) -> None:
+    words, others = frozenset(name.split()), frozenset(other.split())
+    assert may_name_one_thing(words, others) is may_be_one
+    assert may_name_one_thing(others, words) is may_be_one
+
+
+@pytest.mark.parametrize(
+    ("names", "n_pairs"),
+    [
+        ({"Ulm": "north", "Bonn": "south", "Kiel": "north", "Jena": "south"}, 4),
+        # Who is "limited" has a word of both values in its name, and nobody else has.
+        ({"Ox limited": "a limited", "Elk limited": "a limited", "Cat": "b limited"}, 0),
+        ({"Ox limited": "a limited", "Elk limited": "a limited", "Cat limited": "b limited"}, 2),
+        # One value may be another name of the other.
+        ({"Ox": "state bank", "Elk": "state bank trust"}, 0),
+    ],
+)
+def test_true_and_false_claims_fit_if_names_do_not_tell_them_apart(
+    names: dict[str, str], n_pairs: int
+) -> None:
+    texts = [*names, *dict.fromkeys(names.values())]
+    values = {texts.index(s): [texts.index(o)] for s, o in names.items()}
+    words = [frozenset(text.split()) for text in texts]
+    assert count_fitting_pairs(values, words.__getitem__, 100) == n_pairs
+    assert count_fitting_pairs(values, words.__getitem__, 1) == min(1, n_pairs)
+
+
+def test_ends_of_chains_need_a_true_claim_that_fits() -> None:
+    # 3 and 4 are below 1, 5 and 6 below 2, and these below 0.
+    links = {1: [0], 2: [0], 3: [1], 4: [1], 5: [2], 6: [2]}
+    words = dict.fromkeys(range(7), frozenset({"x"}))
+    # Of 1 it is asked whether 0 is below it, beside 3 or 4, which are.
+    assert find_chain_ends(links, words.__getitem__) == ChainEnds(subjects=1, objects=1)
+    # The names of 3 and 4 have a word of that of 1 in them, and that of 0 does not.
+    words |= {0: frozenset({"y"}), 2: frozenset({"z"})}
+    assert find_chain_ends(links, words.__getitem__) == ChainEnds(subjects=1, objects=1)
+    words[2] = frozenset({"x"})
+    assert find_chain_ends(links, words.__getitem__) == ChainEnds(subjects=0, objects=0)
+
+
+def write_tree(path: Path) -> Path:
+    """Writes a tree of which each link is stated four times, in both directions."""
+    lines = [HEAD]
+    for n in range(120):
+        lines.append(f'ex:n{n} a ex:Code ; rdfs:label "{make_name(n)}" ; ex:sort "kind {n % 7}" .')
+        if n:
+            up = (n - 1) // 3
+            lines.append(f"ex:n{n} ex:parent ex:n{up} ; ex:subCodeOf ex:n{up} .")
+            lines.append(f"ex:n{up} ex:child ex:n{n} ; ex:superCodeOf ex:n{n} .")
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+def make_name(n: int) -> str:
+    parts = ("ka", "le", "mi", "no", "pu")
+    return "".join(parts[n // base % 5] for base in (125, 25, 5, 1)).capitalize()
+
+
+def test_predicates_that_link_the_same_things_count_once(tmp_path: Path) -> None:
+    folder, cards = tmp_path / "mine", tmp_path / "cards.jsonl"
+    graph = write_tree(tmp_path / "g.ttl")
+    report = json.loads(run_epoche("kg", "init", graph, "--out", folder, "--json").out)
+    asked = [row for row in report["predicates"] if row["is_asked"]]
+    assert len(asked) == 4
+    assert report["ceiling"] == max(row["counted"] for row in asked) > 15
+    first = next(row["label"] for row in asked if row["counted"])
+    assert Counter(row["shares_links_with"] for row in asked) == {first: 3, "": 1}
+    page = (folder / "readiness.md").read_text("utf-8")
+    assert f"counted with “{first}”, which links the same things" in page
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 50, "--out", cards)
+    assert done.code == 0, done.err
+    counts = Counter(card.label for card in read_cards(cards))
+    assert min(counts.values()) >= min(50, 0.8 * report["ceiling"])
+
+
+@pytest.mark.parametrize("with_own", [False, True])
+def test_unknown_cards_use_up_rare_values(tmp_path: Path, with_own: bool) -> None:
+    lines = [HEAD]
+    for n in range(90):
+        lines.append(
+            f'ex:t{n} a ex:Thing ; rdfs:label "{make_name(n)}" ; ex:near ex:t{(n * 7 + 3) % 90} ; '
+            f"ex:status ex:{'open' if n % 4 else 'shut'} ."
+        )
+    graph, shapes = tmp_path / "g.ttl", tmp_path / "own.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(
+        f"{SH} <{EX}S> a sh:NodeShape ; sh:targetClass <{EX}Thing> ; sh:property "
+        f"[ sh:path <{EX}status> ; sh:maxCount 1 ; sh:minCount 1 ] .",
+        "utf-8",
+    )
+    folder, cards = tmp_path / "mine", tmp_path / "cards.jsonl"
+    flags = ("--shapes", shapes) if with_own else ()
+    report = json.loads(run_epoche("kg", "init", graph, "--out", folder, "--json", *flags).out)
+    row = next(row for row in report["predicates"] if row["label"] == "status")
+    # 23 are shut, and a fifth of the subjects of UNKNOWN cards are.
+    assert (row["ceiling"], row["counted"], report["ceiling"]) == (24, 18, 18)
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 50, "--out", cards)
+    assert done.code == 0, done.err
+    counts = Counter(card.label for card in read_cards(cards))
+    assert min(counts.values()) >= 0.8 * report["ceiling"]
+
+
+def test_what_words_of_names_tell_is_not_asked(tmp_path: Path) -> None:
+    lines = [
+        HEAD,
+        'ex:ltd rdfs:label "Private limited company" .',
+        'ex:plc rdfs:label "Public limited company" .',
+    ]
+    for n in range(60):
+        kind = "ltd" if n % 2 else "plc"
+        name = f"{make_name(n)} {'Limited' if n % 2 else 'PLC'}"
+        lines.append(f'ex:t{n} a ex:Firm ; rdfs:label "{name}" ; ex:status ex:{kind} .')
+    (tmp_path / "g.ttl").write_text("\n".join(lines), "utf-8")
+    flags = ("--out", tmp_path / "mine", "--json")
+    report = json.loads(run_epoche("kg", "init", tmp_path / "g.ttl", *flags).out)
+    row = next(row for row in report["predicates"] if row["label"] == "status")
+    assert (row["ceiling"], row["reason"]) == (
+        0,
+        "the words of its subjects' names tell their values",
+    )
