@@ -15,6 +15,8 @@ from kg.words.subject_nouns import find_subject_nouns
 
 MAX_LISTED = 10
 """Maximum values of ``sh:in`` and similar lists that are rendered before "or n more"."""
+MAX_PATTERN_LENGTH = 1_000
+"""Maximum characters of an ``sh:pattern`` that are quoted."""
 
 _DATATYPE_NOUNS = {
     XSD + "integer": "a whole number",
@@ -255,10 +257,10 @@ def _render_value_condition(phrasebook: Phrasebook, constraint: Constraint, comp
         bound = "at least" if component == "MinLength" else "at most"
         return f"has {bound} {number} character{'' if number == '1' else 's'}"
     if component == "Pattern":
-        return (
-            "matches the pattern "
-            f"“{clean_text(_render_value(phrasebook, _get_value(constraint, 'pattern'), ''))}”"
-        )
+        # The pattern is no term: its slashes are no path.
+        pattern = clean_text(_get_value(constraint, "pattern"), MAX_PATTERN_LENGTH)
+        case = " in capitals or not" if "i" in _get_value(constraint, "flags") else ""
+        return f"matches the pattern “{pattern}”{case}"
     if component == "LanguageIn":
         tags = [clean_text(tag.strip('"')) for tag in _get_values(constraint, "languageIn")]
         return (

@@ -71,6 +71,12 @@ CASES = {
     "MinLength": (LENGTH + "sh:minLength 1", "Every length has at least 1 character."),
     "MaxLength": (LENGTH + "sh:maxLength 5", "Every length has at most 5 characters."),
     "Pattern": (LENGTH + 'sh:pattern "^[0-9]+$"', "Every length matches the pattern “^[0-9]+$”."),
+    # No term, so that nothing is cut off before its last slash or sign.
+    "Pattern with /": (LENGTH + r'sh:pattern "^10\\.[0-9]{4,9}/.+$"',
+                       r"Every length matches the pattern “^10\.[0-9]{4,9}/.+$”."),
+    "Pattern with #": (LENGTH + 'sh:pattern "^https?://[^/#]+/a#b_c$" ; sh:flags "i"',
+                       "Every length matches the pattern “^https?://[^/#]+/a#b_c$” in capitals or "
+                       "not."),
     "LanguageIn": (LENGTH + 'sh:languageIn ( "en" "de" )',
                    "Every length is in one of the languages en or de."),
     "UniqueLang": (LENGTH + "sh:uniqueLang true",
