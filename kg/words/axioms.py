@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kg.base.plain_text import add_article, capitalise_sentence
 from kg.claims import Claim
+from kg.literals import DATATYPE_NOUNS
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS
 from kg.words.phrasebook import Phrasebook
 
@@ -68,7 +69,7 @@ def render_axiom(phrasebook: Phrasebook, axiom: Claim) -> str:
     if pred == RDFS + "range":
         return (
             f"If {phrasebook.fill_clause(subj, 'X', 'Y')}, then Y is "
-            f"{add_article(phrasebook.get_class_noun(obj))}."
+            f"{DATATYPE_NOUNS.get(obj) or add_article(phrasebook.get_class_noun(obj))}."
         )
     if pred == RDFS + "subClassOf":
         return (

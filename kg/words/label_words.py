@@ -49,24 +49,26 @@ VERBS = frozenset(
 # Irregular past participles.
 PARTICIPLES = frozenset(
     list_words(
-        "born built bought brought caught chosen drawn driven fed found given grown held hidden "
-        "kept known laid led left lost made meant met overseen paid put read run seen sent set "
-        "shown sold spoken spent split spread sung taken taught thrown told understood won worn "
-        "written"
+        "agreed born bought brought built caught chosen decreed drawn driven fed found freed "
+        "given grown guaranteed held hidden kept known laid led left lost made meant met overseen "
+        "paid put read refereed run seen sent set shown sold spent split spoken spread sung taken "
+        "taught thrown told understood won worn written"
     )
 )
 # Past form → infinitive of verbs that, before a preposition other than "by", are no participles.
 PAST_VERBS = dict(
     pair.split(":")
     for pair in list_words(
-        "acted:act appeared:appear arose:arise arrived:arrive became:become began:begin "
-        "belonged:belong came:come competed:compete consisted:consist contributed:contribute "
-        "died:die ended:end emerged:emerge existed:exist fought:fight flowed:flow "
-        "generated:generate graduated:graduate grew:grow happened:happen influenced:influence "
-        "invalidated:invalidate lived:live made:make occurred:occur originated:originate "
-        "participated:participate played:play ranked:rank resided:reside resulted:result "
-        "served:serve started:start stayed:stay studied:study succeeded:succeed taught:teach "
-        "used:use voted:vote went:go worked:work wrote:write"
+        "abdicated:abdicate acted:act appeared:appear arose:arise arrived:arrive became:become "
+        "began:begin belonged:belong came:come ceased:cease collapsed:collapse competed:compete "
+        "consisted:consist contributed:contribute crashed:crash debuted:debut departed:depart "
+        "died:die emerged:emerge ended:end erupted:erupt existed:exist expired:expire flowed:flow "
+        "fought:fight generated:generate graduated:graduate grew:grow happened:happen "
+        "influenced:influence invalidated:invalidate lived:live made:make occurred:occur "
+        "originated:originate participated:participate played:play ranked:rank resided:reside "
+        "resigned:resign resulted:result retired:retire served:serve started:start stayed:stay "
+        "studied:study succeeded:succeed taught:teach used:use voted:vote went:go worked:work "
+        "wrote:write"
     )
 )
 # Verbs of ``PAST_VERBS`` that alone are statements in the vocabularies that use them (PROV, FOAF).

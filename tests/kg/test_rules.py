@@ -32,6 +32,7 @@ GRAPH = (
 :borders a owl:SymmetricProperty . :twin owl:equivalentProperty :mouth .
 :rhine a :River ; rdfs:label "Rhine" ; :mouth :north ; :length 1233 ; :sourceHeight 2345 .
 :main a :River ; :mouth :rhine . :aare a :River ; :mouthHeight 311 ; :sourceHeight 2000 .
+:dam a :Dam ; :opened "1931"^^xsd:gYear ; :closed "1960"^^xsd:gYear ; :isPublic true .
 :north a :Sea ; rdfs:label "North Sea" . :baltic a :Sea ; rdfs:label "Baltic" .
 :germany a :Country ; rdfs:label "Germany" . :lone a :River .
 [] a owl:NegativePropertyAssertion ; owl:sourceIndividual :lone ;
@@ -55,6 +56,7 @@ RIVER = "a sh:NodeShape ; sh:targetClass :River ; "
 MOUTH = "a sh:PropertyShape ; sh:targetClass :River ; sh:path :mouth ; "
 RHINE = "a sh:NodeShape ; sh:targetNode :rhine ; "
 LENGTH = "a sh:PropertyShape ; sh:targetSubjectsOf :length ; sh:path :length ; "
+DAM = "a sh:PropertyShape ; sh:targetClass :Dam ; sh:path :opened ; "
 CASES = {
     "MinCount": (MOUTH + "sh:minCount 1", "Every river has at least one mouth."),
     "MinCount 2": (MOUTH + "sh:minCount 2", "Every river has at least 2 values of “mouth”."),
@@ -95,6 +97,15 @@ CASES = {
                  "Every length is less than the source height of the same thing."),
     "LessThanOrEquals": (LENGTH + "sh:lessThanOrEquals :sourceHeight",
                          "Every length is at most the source height of the same thing."),
+    "dates": (DAM + 'sh:minInclusive "1900"^^xsd:gYear',
+              "Every value of “opened” for a dam is not before 1900."),
+    "dates before": (DAM + 'sh:maxExclusive "2000"^^xsd:gYear',
+                     "Every value of “opened” for a dam is before 2000."),
+    "LessThan of dates": (DAM + "sh:lessThan :closed",
+                          "Every value of “opened” for a dam is before the value of “closed” of "
+                          "the same thing."),
+    "one truth": ("a sh:PropertyShape ; sh:targetClass :Dam ; sh:path :isPublic ; sh:maxCount 1",
+                  "Every dam has at most one value of “is public”."),
     "Not": (RIVER + "sh:not [ sh:class :Lake ]", "No river is a lake."),
     "Not or": (RIVER + "sh:not [ sh:or ( [ sh:class :Lake ] [ sh:class :Sea ] ) ]",
                "No river is a lake or a sea."),
@@ -184,6 +195,9 @@ AXIOMS = {
         "If X has Y as its mouth, then X drains into Y.",
     (RDFS + "domain", "mouth", "River"): "If X has Y as its mouth, then X is a river.",
     (RDFS + "range", "mouth", "Water"): "If X has Y as its mouth, then Y is a body of water.",
+    (RDFS + "range", "length", XSD + "gYear"): "If X has Y as its length, then Y is a year.",
+    (RDFS + "range", "length", XSD + "int"):
+        "If X has Y as its length, then Y is a whole number.",
     (RDFS + "subClassOf", "River", "Water"): "Every river is a body of water.",
     (OWL + "disjointWith", "River", "Country"): "No river is a country.",
     (OWL + "complementOf", "River", "Country"): "No river is a country.",

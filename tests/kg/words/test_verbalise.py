@@ -231,6 +231,8 @@ def test_hostile_labels_stay_plain_text(text: str, expected: str) -> None:
     [
         ("1233", "integer", "1,233"), ("+12", "integer", "12"), ("-1234567", "int", "-1,234,567"),
         ("007", "integer", "7"), ("0", "integer", "0"), ("1234.50", "decimal", "1,234.50"),
+        ("899402.0", "decimal", "899,402"), ("12.00", "decimal", "12.00"),
+        ("5.0", "double", "5.0"), ("-0.0", "decimal", "-0"),
         ("1.5E10", "double", "1.5E10"), ("INF", "double", "INF"), ("12a", "integer", "12a"),
         ("2024-05-03", "date", "3 May 2024"), ("2024-13-03", "date", "2024-13-03"),
         ("2024-05-03T10:20:00", "dateTime", "3 May 2024, 10:20"),
