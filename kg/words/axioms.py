@@ -27,7 +27,9 @@ _PROPERTY_PAIRS = {
     RDFS + "subPropertyOf": "If {xy}, then {other_xy}.",
     OWL + "propertyDisjointWith": "If {xy}, then it is not the case that {other_xy}.",
 }
-SCHEMA_PREDICATES = frozenset(_PROPERTY_PAIRS) | {
+PROPERTY_RELATIONS = frozenset(_PROPERTY_PAIRS)
+"""Predicates of axioms that relate two properties."""
+SCHEMA_PREDICATES = PROPERTY_RELATIONS | {
     RDFS + "domain",
     RDFS + "range",
     RDFS + "subClassOf",
