@@ -43,6 +43,7 @@ MAX_WORDS = 8
 _WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9'’-]*")
 # Verbs that add "es", not "s", in the third person: "passes", "reaches", "goes".
 _ES_VERB = re.compile(r"(?:ss|sh|ch|x|zz|o)es$")
+_UNIT_IN_BRACKETS = re.compile(r"([^()]+) (\([^()\s]{1,8}(?: [^()\s]{1,8})?\))")
 _CONJUNCTIONS = frozenset(("and", "or", "nor", "not", "but"))
 _ARTICLES = frozenset(("a", "an", "the"))
 # Kind of values → the prepositions that stand before one: "opened in 1931", but not "in 3 May".
@@ -90,11 +91,19 @@ def split_name(text: str) -> str:
     return " ".join(words) or text
 
 
-def to_common_noun(text: str) -> str:
+def capitalises_nouns(language: str) -> bool:
+    """Returns whether nouns have a capital letter in a language: in German and Luxembourgish."""
+    return language.lower().split("-", 1)[0] in ("de", "lb")
+
+
+def to_common_noun(text: str, language: str = "") -> str:
     """Returns the name of a class as a common noun: ``WaterBody`` → "water body".
 
-    A class label in title case ("River System") is a common noun in a sentence.
+    A class label in title case ("River System") is a common noun in a sentence, but "Berg" is
+    written like this in German.
     """
+    if capitalises_nouns(language):
+        return text
     words = split_name(text) if " " not in text else text
     return " ".join(
         word if len(word) > 1 and word.isupper() else word[:1].lower() + word[1:]
@@ -117,6 +126,10 @@ def parse_label(label: str, language: str = "") -> ParsedLabel:
     if not is_english(language):
         return ParsedLabel("quoted", clean_text(label))
     label = re.sub(r"\((?:s|es)\)", "", split_name(label))
+    if found := _UNIT_IN_BRACKETS.fullmatch(label):
+        parsed = parse_label(found[1])
+        if parsed.kind in ("noun", "plural"):
+            return parsed._replace(words=f"{parsed.words} {found[2]}")
     words = label.split(" ")
     if len(words) > MAX_WORDS or not all(map(_WORD.fullmatch, words)):
         return ParsedLabel("quoted", label)

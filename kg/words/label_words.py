@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kg.base.plain_text import list_words
 
 PREPOSITIONS = frozenset(
@@ -114,3 +116,29 @@ FOREIGN_WORDS = frozenset(
         "pour et de la le del della dello di el las los por con het een"
     )
 )
+_MEASURES = frozenset(
+    list_words(
+        "altitude area breadth capacity circumference depth diameter discharge displacement "
+        "distance duration elevation energy frequency height length mass power pressure radius "
+        "range speed temperature thickness velocity voltage volume weight width wingspan"
+    )
+)
+"""Nouns after which the last word of a label can be a unit."""
+_UNITS = {
+    unit.replace("_", " ").casefold(): unit.replace("_", " ")
+    for unit in list_words(
+        "ft m km cm mm mi yd nm nmi km2 m2 m3 sq_km sq_mi sq_m sq_ft ha kg g mg lb lbs oz t l ml "
+        "kW MW GW kWh MWh GWh Hz kHz MHz GHz V kV kmh kph mph bar hPa kPa s ms min h"
+    )
+}
+_COUNT = re.compile(r"(?:num|nb) (?=[a-z ]+s$)")
+
+
+def spell_out_label(label: str) -> str:
+    """Sets off the unit in a label, and spells out "num": "elevation (ft)", "number of pages"."""
+    words = label.split(" ")
+    for n_words in (1, 2):
+        unit = _UNITS.get(" ".join(words[-n_words:]).casefold())
+        if unit and words[:-n_words][-1:] and words[-n_words - 1].casefold() in _MEASURES:
+            return f"{' '.join(words[:-n_words])} ({unit})"
+    return _COUNT.sub("number of ", label) if _COUNT.match(label) else label

@@ -28,6 +28,7 @@ from kg.words.label_grammar import (
     split_name,
     to_common_noun,
 )
+from kg.words.label_words import spell_out_label
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -160,7 +161,7 @@ class Phrasebook(EntityNames):
             return clean_text(wording.label)
         text = clean_text(self.labels.get_label(iri))
         # Without a label the name is the last part of the IRI, such as "flowsInto".
-        return text if self.labels.has_label(iri) else split_name(text)
+        return text if self.labels.has_label(iri) else spell_out_label(split_name(text))
 
     def get_label_language(self, iri: str) -> str:
         """Returns the language tag of the graph's label that ``get_label`` gives, if it has one."""
@@ -170,7 +171,8 @@ class Phrasebook(EntityNames):
 
     def get_class_noun(self, iri: str) -> str:
         """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
-        return to_common_noun(self._codes.drop(iri, self.get_label(iri)))
+        name = self._codes.drop(iri, self.get_label(iri))
+        return to_common_noun(name, self.get_label_language(iri))
 
     # -- sentences -----------------------------------------------------------------------------
 

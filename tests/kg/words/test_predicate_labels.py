@@ -4,6 +4,7 @@ import pytest
 
 from kg.base.templates import compile_template
 from kg.words.label_grammar import ValueKind, make_default_wording
+from kg.words.label_words import spell_out_label
 
 # Name or label → statement and question about S and O, where no rule says that a thing has at most
 # one value. Written from the vocabularies' definitions, not from what the code gives.
@@ -133,6 +134,11 @@ SEVERAL_VALUES = {
     "starring": ("S has O as a value of “starring”.", "Does S have O as a value of “starring”?"),
     "officialLanguage": (
         "S has O as an official language.", "Does S have O as an official language?"),
+    # Units
+    "elevation (ft)": ("S has O as an elevation (ft).", "Does S have O as an elevation (ft)?"),
+    "flows into (sea)": (
+        "S has O as a value of “flows into (sea)”.",
+        "Does S have O as a value of “flows into (sea)”?"),
     # names that are not English, and that no one can read as English
     "lieuDeNaissance": (
         "S has O as a value of “lieu de naissance”.",
@@ -244,6 +250,26 @@ def test_labels_that_are_not_english_are_quoted_in_an_english_sentence(
 ) -> None:
     wording = make_default_wording(*label)
     assert (render(wording.fact), render(wording.questions[0])) == OTHER_LANGUAGES[label]
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("elevation ft", "elevation (ft)"),
+        ("mouth elevation m", "mouth elevation (m)"),
+        ("drainage area sq km", "drainage area (sq km)"),
+        ("peak power kw", "peak power (kW)"),
+        ("num pages", "number of pages"),
+        # The last word is no unit, or not that of a measure.
+        ("elevation", "elevation"),
+        ("grade m", "grade m"),
+        ("ft", "ft"),
+        ("height in m", "height in m"),
+        ("num id", "num id"),
+    ],
+)
+def test_units_and_counts_are_spelt_out(label: str, expected: str) -> None:
+    assert spell_out_label(label) == expected
 
 
 @pytest.mark.parametrize("label", VALUES)

@@ -246,6 +246,18 @@ def test_literals_are_formatted_for_readers(lexical: str, datatype: str, expecte
     assert format_literal(lexical, XSD + datatype) == expected
 
 
+def test_german_nouns_keep_their_capitals() -> None:
+    verbaliser = make_verbaliser(
+        Claim(make_iri("Berg"), RDFS + "label", write_literal("Berg", language="de")),
+        Claim(make_iri("Peak"), RDFS + "label", write_literal("High Peak", language="en")),
+        Claim(make_iri("Lieu"), RDFS + "label", write_literal("Lieu", language="fr")),
+    )
+    nouns = [verbaliser.get_class_noun(make_iri(name)) for name in ("Berg", "Peak", "Lieu")]
+    assert nouns == ["Berg", "high peak", "lieu"]
+    fact = verbaliser.render_fact(Claim(make_iri("Eiger"), RDF_TYPE, make_iri("Berg")))
+    assert fact == "Eiger is a Berg."
+
+
 def test_units_years_and_languages_are_rendered() -> None:
     verbaliser = make_verbaliser(
         predicates={
@@ -389,7 +401,10 @@ def test_articles_lists_and_capitals_are_written_in_good_english() -> None:
     assert join_list(["a", "b", "c"], "or") == "a, b or c"
     assert capitalise_sentence("the Rhine") == "The Rhine"
     assert capitalise_sentence("iPhone sales") == "iPhone sales"
-    assert capitalise_sentence("accf22061de is open") == "accf22061de is open"
+    for text in ("accf22061de is open", "road_works.csv is a file", "p53 binds DNA", "e:x is y"):
+        assert capitalise_sentence(text) == text
+    for text in ("l'étang is", "well-known is", "(as", "yes, it", "überall"):
+        assert capitalise_sentence(text) == text[:1].upper() + text[1:]
     assert clean_text("\ud800") == "\ufffd"
 
 
