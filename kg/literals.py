@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from kg.base.plain_text import clean_text, list_words
 from kg.quantities import split_duration
-from kg.terms import XSD, parse_literal
+from kg.terms import RDF, RDFS, XSD, parse_literal
 
 _INTEGERS = frozenset(
     XSD + name
@@ -15,6 +15,40 @@ _INTEGERS = frozenset(
         "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger "
         "negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte"
     )
+)
+DATATYPE_NOUNS = {
+    **dict.fromkeys(_INTEGERS, "a whole number"),
+    XSD + "nonNegativeInteger": "a whole number not below zero",
+    XSD + "positiveInteger": "a whole number above zero",
+    XSD + "nonPositiveInteger": "a whole number not above zero",
+    XSD + "negativeInteger": "a whole number below zero",
+    XSD + "decimal": "a decimal number",
+    XSD + "double": "a number",
+    XSD + "float": "a number",
+    XSD + "string": "a text without a language",
+    XSD + "normalizedString": "a text without a language",
+    XSD + "token": "a text without a language",
+    RDF + "langString": "a text in a stated language",
+    RDFS + "Literal": "a value",
+    XSD + "boolean": "either true or false",
+    XSD + "date": "a date",
+    XSD + "dateTime": "a date with a time",
+    XSD + "dateTimeStamp": "a date with a time and a time zone",
+    XSD + "time": "a time of day",
+    XSD + "duration": "a duration",
+    XSD + "dayTimeDuration": "a duration",
+    XSD + "yearMonthDuration": "a duration",
+    XSD + "gYear": "a year",
+    XSD + "gYearMonth": "a month of a year",
+    XSD + "gMonthDay": "a day of a month",
+    XSD + "gMonth": "a month",
+    XSD + "gDay": "a day",
+    XSD + "anyURI": "a web address",
+    XSD + "language": "a code of a language",
+}
+"""Datatype → what a literal of it is, with an article."""
+_MOMENTS = frozenset(
+    XSD + name for name in list_words("date dateTime dateTimeStamp gYear gYearMonth time")
 )
 NUMERIC = _INTEGERS | {XSD + "decimal", XSD + "double", XSD + "float"}
 # Not strftime: its names change with the process's locale.
@@ -43,6 +77,11 @@ def parse_number(term: str) -> float | None:
         return None
 
 
+def is_moment(term: str) -> bool:
+    """Returns whether a term is a date or a time, which is before or after another one."""
+    return term.startswith('"') and parse_literal(term).datatype in _MOMENTS
+
+
 def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> str:
     """Formats a literal as English text; ill-formed literals keep their lexical form.
 
@@ -53,6 +92,8 @@ def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> st
     """
     text = clean_text(lexical)
     if datatype in NUMERIC:
+        if datatype == XSD + "decimal" and text.endswith(".0"):
+            text = text[:-2]  # as exporters write whole numbers
         return format_number(text) if thousands else text
     if datatype in _DURATIONS:
         return _format_duration(text)

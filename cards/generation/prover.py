@@ -31,12 +31,11 @@ class CardRules(NamedTuple):
 
 
 def select_card_rules(kb: KnowledgeBase, pred: str) -> CardRules:
-    """Selects the rules about a predicate, and compiles the shapes behind them."""
+    """Selects the rules about a predicate, and what they describe of the shapes."""
     rules = kb.verbaliser.get_rules(pred)
-    shape_names = dict.fromkeys(shape for rule in rules for shape in rule.shapes)
     return CardRules(
         tuple(rule.text for rule in rules),
-        kb.shapes.select_shapes(list(shape_names)),
+        kb.verbaliser.rulebook.select_shapes(pred) or kb.shapes.select_shapes(()),
         tuple(dict.fromkeys(axiom for rule in rules for axiom in rule.axioms)),
     )
 

@@ -87,13 +87,17 @@ def _make_printable(char: str) -> str:
     return "" if category == "Cc" or char in _BIDI_CHARS else char
 
 
-_HASH = re.compile(r"(?=.*\d)[0-9a-f]{8,}")
+# A word, perhaps with punctuation after it; no name of a file, hash or the like.
+_PLAIN_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[^\w\s]*")
 
 
 def capitalise_sentence(text: str) -> str:
-    """Capitalises the first letter, unless the first word is like ``iPhone`` or a hash."""
+    """Capitalises the first letter, unless the first word is like ``iPhone`` or ``road_works.csv``.
+
+    What has capitals, digits or signs in it is a name that its owner writes in this way.
+    """
     word = text.split(" ", 1)[0]
-    if word and word[0].islower() and word == word.lower() and not _HASH.fullmatch(word):
+    if word and word[0].islower() and word == word.lower() and _PLAIN_WORD.fullmatch(word):
         return text[0].upper() + text[1:]
     return text
 

@@ -8,14 +8,14 @@ classes above it say what kind of thing it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.profile.names import is_usable_iri
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, RDFS
+from kg.terms import OWL, RDFS, to_ntriples
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
 
@@ -56,6 +56,13 @@ def _iter_facts(graph: Graph) -> Iterator[Triple]:
 
 def _is_text(graph: Graph, term: int) -> bool:
     return graph.index.terms.is_literal(term)
+
+
+def render_class_links(links: Sequence[Claim], head: str) -> str:
+    """Renders class links as N-Triples, below a comment that begins with ``head``."""
+    rows = ((claim.subj, claim.pred, claim.obj) for claim in links)
+    lines = [f"{' '.join(map(to_ntriples, row))} .\n" for row in rows]
+    return "".join([f"# {head}: what the ontology says of its classes\n", *lines])
 
 
 class _RestrictionReader:

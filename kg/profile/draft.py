@@ -13,7 +13,6 @@ import msgspec
 
 from kg.base.console import StageCallback
 from kg.base.plain_text import clean_text, format_count
-from kg.claims import Claim
 from kg.entailment import Closure
 from kg.graph import Graph
 from kg.predicate_words import PredicateWording
@@ -26,9 +25,9 @@ from kg.profile.answers import (
     render_answers,
 )
 from kg.profile.axioms import AxiomReader
-from kg.profile.class_links import list_class_links
+from kg.profile.class_links import list_class_links, render_class_links
 from kg.profile.classes import iter_class_rules
-from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, READINESS_PAGE
+from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, READINESS_PAGE, make_title
 from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import (
@@ -58,9 +57,9 @@ from kg.profile.verification import (
     list_rule_kinds,
     select_kept_rules,
 )
+from kg.profile.web_pages import find_web_pages
 from kg.shapes import Constraint, Shapes
 from kg.skipped_content import describe_skipped_content
-from kg.terms import to_ntriples
 from kg.words.qualifiers import INVERSE
 
 HEAD = "Written by `epoche kg init`"
@@ -158,7 +157,7 @@ def draft_domain(
             "# Say in confirm.toml which of them are false in the world.\n\n"
             + render_shapes(kept, nouns),
             ANSWERS_FILE: f"# {HEAD}\n{render_answers(rows, answers, drafted, kept, nouns)}",
-            **({CLASS_LINKS: _render(class_links)} if class_links else {}),
+            **({CLASS_LINKS: render_class_links(class_links, HEAD)} if class_links else {}),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
@@ -220,7 +219,9 @@ def _assess(
     own: _OwnRules,
     show_stage: StageCallback,
 ) -> _Assessment:
-    names = Names(graph, naming.make_labels(graph), own.broken.nodes)
+    labels = naming.make_labels(graph)
+    pages = find_web_pages(graph, labels)
+    names = Names(graph, labels, {*own.broken.nodes, *pages.values})
     profiler = GraphProfiler(graph, names, naming.predicates, closure.index)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
@@ -278,7 +279,7 @@ def _assess(
         if not nouns.get(rule.about)
     }
     kinds = list_rule_kinds(kept, given, find_otherwise_limited(own.constraints))
-    rows = assess_predicates(judged, given, kinds, graph.index)
+    rows = pages.leave_out(assess_predicates(judged, given, kinds, graph.index))
     left_out = describe_notes(graph, names, naming.predicates)
     vocabulary = describe_vocabulary(graph, names)
     return _Assessment(naming, rows, rules, kept, nouns, left_out, vocabulary)
@@ -293,12 +294,6 @@ class _Domain(NamedTuple):
     has_class_links: bool
 
 
-def _render(claims: Sequence[Claim]) -> str:
-    rows = ((claim.subj, claim.pred, claim.obj) for claim in claims)
-    lines = [f"{' '.join(map(to_ntriples, row))} .\n" for row in rows]
-    return "".join([f"# {HEAD}: what the ontology says of its classes\n", *lines])
-
-
 def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:
     graph_files = [_relate(path, domain.folder) for path in domain.graph.sources]
     graph_files += [CLASS_LINKS] if domain.has_class_links else []
@@ -307,6 +302,7 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainText
         f"# {HEAD}. A predicate needs only a label; fact, denied and questions may word it",
         "# better. default = true: cards ask about it. The others are only stated as facts.",
         f"name = {quote_toml(domain.name)}",
+        f"title = {quote_toml(make_title(domain.name, domain.folder, domain.graph.sources))}",
         f"graph = {_quote_list(graph_files)}",
         f"shapes = {_quote_list(shapes_files)}",
         f"languages = {_quote_list(domain.naming.languages)}",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from kg.base.errors import WriteError
 from kg.base.files import check_output, convert_write_errors
+from kg.base.plain_text import clean_text, join_first
 
 READINESS_PAGE = "readiness.md"
 """The page that says what can be asked about each predicate, or why nothing."""
@@ -30,8 +31,26 @@ ANSWERS_FILE = "confirm.toml"
 EDITABLE_FILES = frozenset({"domain.toml", "shapes.ttl", READINESS_PAGE})
 """Files that stay if the user has edited them."""
 
+MAX_TITLE_FILES = 3
+"""Maximum number of files in the title of a domain."""
+
 _CHECKSUM = re.compile(rb"[^\n]*sha256 ([0-9a-f]{64})[^\n]*\n")
 _COMMENTS = {".md": ("<!-- sha256 ", " -->\n")}
+
+
+def make_title(name: str, folder: Path, graph_files: Sequence[Path]) -> str:
+    """Returns what reports call a domain: its name, but its files if only its folder is called so.
+
+    Args:
+        name: the name of the domain.
+        folder: its folder.
+        graph_files: the files of its graph.
+    """
+    files = [path.name for path in graph_files if path.name != FACTS_GRAPH]
+    if name != clean_text(folder.resolve().name) or not files:
+        return name
+    # "airports" of "airports.owl.gz"
+    return join_first([clean_text(file.split(".")[0]) or file for file in files], MAX_TITLE_FILES)
 
 
 def add_checksum(name: str, text: str) -> bytes:

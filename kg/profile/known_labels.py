@@ -250,6 +250,35 @@ narrower narrower concept
 narrowerTransitive narrower concept at any level
 related related concept
 """
+# Vocabularies of companies (ROV), statistics (SDMX), publications (BIBO), places (WGS84) and
+# contacts (vCard): their own labels, where the local names are abbreviations.
+_COMPANIES = """
+orgActivity company activity
+orgStatus company status
+orgType company type
+"""
+_STATISTICS = """
+confStatus confidentiality status
+obsStatus observation status
+obsValue observed value
+refArea reference area
+refPeriod reference period
+unitMeasure unit of measure
+unitMult unit multiplier
+"""
+_PUBLICATIONS = """
+numPages number of pages
+numVolumes number of volumes
+"""
+_PLACES = """
+alt altitude
+lat latitude
+long longitude
+"""
+_CONTACTS = """
+fn formatted name
+hasTelephone has telephone number
+"""
 _WIKIDATA_PROPERTY = re.compile(r"https?://www\.wikidata\.org/(?:entity|prop)/(?:[a-z/-]+/)?P(\d+)")
 _OBO_RELATION = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Z]+_\d+)")
 
@@ -263,6 +292,14 @@ _LABELS_BY_VOCABULARY = (
     (_WIKIDATA_PROPERTY, _read_table(_WIKIDATA)),
     (_OBO_RELATION, _read_table(_OBO)),
     (re.compile(r"http://purl\.org/dc/terms/(\w+)"), _read_table(_DUBLIN_CORE)),
+    (re.compile(r"http://www\.w3\.org/ns/regorg#(\w+)"), _read_table(_COMPANIES)),
+    (
+        re.compile(r"http://purl\.org/linked-data/sdmx/2009/(?:attribute|dimension|measure)#(\w+)"),
+        _read_table(_STATISTICS),
+    ),
+    (re.compile(r"http://purl\.org/ontology/bibo/(\w+)"), _read_table(_PUBLICATIONS)),
+    (re.compile(r"http://www\.w3\.org/2003/01/geo/wgs84_pos#(\w+)"), _read_table(_PLACES)),
+    (re.compile(r"http://www\.w3\.org/2006/vcard/ns#(\w+)"), _read_table(_CONTACTS)),
     (re.compile(re.escape(SKOS) + r"(\w+)"), _read_table(_SKOS)),
 )
 

@@ -18,9 +18,16 @@ from kg.terms import OWL, RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, pars
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 from kg.words.coded_names import CodePrefixes
-from kg.words.label_grammar import split_name
+from kg.words.label_grammar import is_english, split_name
+from kg.words.label_words import spell_out_label
 from kg.words.labels import LABEL_PREDICATES, Labels
-from kg.words.readable_names import is_code, is_opaque, is_readable_value
+from kg.words.readable_names import (
+    is_bare_number,
+    is_code,
+    is_code_of_thing,
+    is_opaque,
+    is_readable_value,
+)
 
 MAX_LABEL_WORDS = 8
 """Maximum number of words of a predicate's label."""
@@ -195,12 +202,21 @@ def choose_naming(graph: Graph, *, with_opaque: bool = False) -> Naming:
 
 
 def _has_coded_things(graph: Graph, labels: Labels) -> bool:
-    terms = graph.index.terms
+    """Returns whether a thing with a class, or a value, has no other name than a code."""
+    index, terms = graph.index, graph.index.terms
     p = terms.get(RDF_TYPE)
-    return p is not None and any(
-        is_code(iri_tail(text := terms.get_text(s))) and not labels.has_label(text)
-        for s in graph.index.get_subjects(p)
-        if s not in terms.blanks
+    nodes = set(() if p is None else index.get_subjects(p)) - terms.blanks
+    if any(
+        is_code_of_thing(iri_tail(text := terms.get_text(s))) and not labels.has_label(text)
+        for s in nodes
+    ):
+        return True
+    return any(
+        is_bare_number(iri_tail(text := terms.get_text(o))) and not labels.has_label(text)
+        for q in index.list_predicates()
+        if not is_vocabulary(terms.get_text(q))
+        for o in index.list_distinct_objects(q)
+        if o not in terms.blanks and not terms.is_literal(o)
     )
 
 
@@ -290,10 +306,14 @@ class Names:
         another term with the same code (of ``wd:P31`` for ``wdt:P31``).
         """
         if self._labels.has_label(iri):
-            name = self._codes.drop(iri, " ".join(self._choose_label(iri).split()))
+            label, language = self._choose_label(iri)
+            name = self._codes.drop(iri, " ".join(label.split()))
             # A longer one is a definition or somebody's notice.
             if not is_code(name) and len(name.split()) <= MAX_LABEL_WORDS:
-                return clean_text(split_name(name))
+                # The capital of "Gestein" belongs to the word.
+                if not is_english(language):
+                    return clean_text(name)
+                return spell_out_label(clean_text(split_name(name)))
         if known_label := find_known_label(iri):
             return clean_text(known_label)
         tail = self._codes.drop(iri, iri_tail(iri))
@@ -301,7 +321,7 @@ class Names:
             tail = tail.rsplit(".", 1)[-1]  # "department" of "Employee.department"
         name = split_name(tail)
         if not is_code(tail) and not is_code(name) and _WORD.search(name):
-            return clean_text(name)
+            return spell_out_label(clean_text(name))
         return clean_text(self._find_label_by_code(tail))
 
     def find_class_noun(self, iri: str) -> str:
@@ -312,8 +332,8 @@ class Names:
         """Returns the words of the last part of an IRI."""
         return split_name(self._codes.drop(iri, iri_tail(iri)))
 
-    def _choose_label(self, iri: str) -> str:
-        """Returns a label that does not depend on the order of the graph."""
+    def _choose_label(self, iri: str) -> tuple[str, str]:
+        """Returns a label that does not depend on the order of the graph, and its language."""
         index, terms = self._index, self._index.terms
         s = terms.get(iri)
         candidates = []
@@ -324,9 +344,11 @@ class Names:
                 if terms.is_literal(o) and parse_literal(text).lexical.strip():
                     lexical, _, language = parse_literal(text)
                     is_alias = name == SKOS + "altLabel"
-                    candidates.append((is_alias, self._rank(language), rank, lexical))
+                    candidates.append((is_alias, self._rank(language), rank, lexical, language))
         # Without one of these it has a name of the graph's own naming predicates.
-        return min(candidates)[3] if candidates else self._labels.get_label(iri)
+        if not candidates:
+            return self._labels.get_label(iri), self._labels.get_language(iri)
+        return min(candidates)[3:]
 
     def _rank(self, language: str) -> int:
         languages = self._labels.languages
@@ -346,7 +368,7 @@ class Names:
                 for s in self._index.get_subjects(p)
             }
             for text in sorted(terms.get_text(s) for s in subjects if s not in terms.blanks):
-                code, name = iri_tail(text), self._choose_label(text)
+                code, name = iri_tail(text), self._choose_label(text)[0]
                 if is_code(code) and not is_code(name):
                     # Codes are compared only if one term has them: "12" may be anything.
                     is_new = code not in names or names[code] == name

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kg.base.errors import MissingShapesError, ShapesError
 from kg.shapes.description import describe_constraints
+from kg.shapes.excerpt import Excerpt, LeftOut, find_fixed_shapes
 from kg.shapes.model import Constraint, Shape
 from kg.shapes.omissions import describe_omissions, find_omissions, leave_out
 from kg.shapes.reader import ShapeReader
@@ -35,8 +36,10 @@ class Shapes:
         shapes: dict[str, Shape],
         targeted_nodes: tuple[str, ...],
         notes: tuple[str, ...] = (),
+        left_out: tuple[LeftOut, ...] = (),
     ) -> None:
         self._graph = graph
+        self._left_out = left_out
         self.shapes = shapes
         """All shapes by node text."""
         self.targeted_nodes = targeted_nodes
@@ -103,7 +106,31 @@ class Shapes:
                     f"{iri} {'has no target' if is_shape else 'is not a shape'}",
                     hint="A rule must name shapes that have targets of their own.",
                 )
-        return Shapes(self._graph, self.shapes, tuple(selected), self.notes)
+        return Shapes(self._graph, self.shapes, tuple(selected), self.notes, self._left_out)
+
+    def select_constraints(self, shape_iris: Iterable[str], predicates: Iterable[str]) -> Shapes:
+        """Returns a copy in which only these shapes have targets, without what cannot be violated.
+
+        Args:
+            shape_iris: shapes with targets.
+            predicates: the predicate of a claim, and those of what follows from it. Constraints
+                that no triple with one of these can violate are left out.
+
+        Raises:
+            ShapesError: one of them is not a shape with a target.
+        """
+        selected = self.select_shapes(shape_iris)
+        excerpt = Excerpt(self.shapes, self._fixed_shapes, tuple(predicates))
+        excerpt.reduce(selected.targeted_nodes)
+        if not excerpt.shapes:
+            return selected
+        left_out = (*self._left_out, *excerpt.left_out)
+        shapes = self.shapes | excerpt.shapes
+        return Shapes(self._graph, shapes, selected.targeted_nodes, self.notes, left_out)
+
+    @cached_property
+    def _fixed_shapes(self) -> frozenset[str]:
+        return find_fixed_shapes(self.shapes)
 
     def list_iris(self) -> list[str]:
         """Returns the IRIs of the named shapes that have targets."""
@@ -123,7 +150,7 @@ class Shapes:
     def sha256(self) -> str:
         """Hex SHA-256 of the shapes graph and the list of targeted shapes."""
         digest = hashlib.sha256()
-        for line in sorted(f"{s.n3()} {p.n3()} {o.n3()}" for s, p, o in self._graph):
+        for line in sorted(f"{s.n3()} {p.n3()} {o.n3()}" for s, p, o in self._iter_triples()):
             digest.update(line.encode())
         for node in self.targeted_nodes:
             digest.update(f"\n{node}".encode())
@@ -150,13 +177,29 @@ class Shapes:
         target_predicates = {rdflib.URIRef(SH + name) for name in TARGET_PROPERTIES}
         rdf_type = rdflib.URIRef(RDF + "type")
         graph = rdflib.Graph(bind_namespaces="none")
-        for s, p, o in self._graph:
+        for s, p, o in self._iter_triples():
             if s in nodes_without_targets and (
                 p in target_predicates or (p == rdf_type and o in classes)
             ):
                 continue
             graph.add((s, p, o))
         return graph
+
+    def _iter_triples(self) -> Iterator[tuple[Node, Node, Node]]:
+        if not self._left_out:
+            yield from self._graph
+            return
+        import rdflib
+
+        left_out = {
+            (to_rdflib(one.node), rdflib.URIRef(SH + one.key), to_rdflib(one.value))
+            if one.value
+            else (to_rdflib(one.node), rdflib.URIRef(SH + one.key), None)
+            for one in self._left_out
+        }
+        for s, p, o in self._graph:
+            if (s, p, o) not in left_out and (s, p, None) not in left_out:
+                yield s, p, o
 
     def __len__(self) -> int:
         return len(self.targeted_nodes)

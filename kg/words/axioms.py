@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kg.base.plain_text import add_article, capitalise_sentence
 from kg.claims import Claim
+from kg.literals import DATATYPE_NOUNS
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS
 from kg.words.phrasebook import Phrasebook
 
@@ -26,7 +27,9 @@ _PROPERTY_PAIRS = {
     RDFS + "subPropertyOf": "If {xy}, then {other_xy}.",
     OWL + "propertyDisjointWith": "If {xy}, then it is not the case that {other_xy}.",
 }
-SCHEMA_PREDICATES = frozenset(_PROPERTY_PAIRS) | {
+PROPERTY_RELATIONS = frozenset(_PROPERTY_PAIRS)
+"""Predicates of axioms that relate two properties."""
+SCHEMA_PREDICATES = PROPERTY_RELATIONS | {
     RDFS + "domain",
     RDFS + "range",
     RDFS + "subClassOf",
@@ -68,7 +71,7 @@ def render_axiom(phrasebook: Phrasebook, axiom: Claim) -> str:
     if pred == RDFS + "range":
         return (
             f"If {phrasebook.fill_clause(subj, 'X', 'Y')}, then Y is "
-            f"{add_article(phrasebook.get_class_noun(obj))}."
+            f"{DATATYPE_NOUNS.get(obj) or add_article(phrasebook.get_class_noun(obj))}."
         )
     if pred == RDFS + "subClassOf":
         return (

@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from kg.domain import CodedNaming
-from kg.terms import RDF_TYPE, iri_tail
+from kg.terms import RDF_TYPE, iri_tail, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name, to_common_noun
-from kg.words.readable_names import find_opaque_part, is_code
+from kg.words.readable_names import (
+    find_opaque_part,
+    is_code,
+    is_code_of_thing,
+    split_joined_words,
+)
 
-_OWN_WORD = re.compile(r"[^\W\d_]{4}")
 CODE_LENGTH = 8
 """Number of characters of a UUID or hash that a name has."""
 MIN_NUMBERED = 3
@@ -121,8 +125,18 @@ class ClassNouns:
             if name == iri_tail(text) and " " not in name:
                 name = name.rsplit(".", 1)[-1]  # "department" of "Employee.department"
             name = self._codes.drop(text, name)
-            noun = self._nouns[c] = "" if is_code(name) else to_common_noun(name)
+            language = self._find_language(c, name)
+            noun = self._nouns[c] = "" if is_code(name) else to_common_noun(name, language)
         return noun
+
+    def _find_language(self, c: int, name: str) -> str:
+        """Returns the language of a label of a class that is its name."""
+        for _, o in self._index.iter_out_edges(c):
+            if self._index.terms.is_literal(o):
+                lexical, _, language = parse_literal(self._index.terms.get_text(o))
+                if language and " ".join(lexical.split()) == name:
+                    return language
+        return ""
 
 
 class CodedNames:
@@ -175,7 +189,7 @@ class CodedNames:
         if opaque:
             return (prefix, self._shorten(opaque) + rest) if self._names_all else ("", "")
         # "Order 10248" says what it is.
-        return "", tail if is_code(tail) and not _OWN_WORD.search(tail) else ""
+        return "", tail if is_code_of_thing(tail) else ""
 
     def _shorten(self, opaque: str) -> str:
         return opaque[-CODE_LENGTH:] if self._have_equal_starts else opaque[:CODE_LENGTH]
@@ -189,3 +203,39 @@ class CodedNames:
             if (part := find_opaque_part(iri_tail(text))[1])
         }
         return 2 * len({part[:CODE_LENGTH] for part in opaque_parts}) < len(opaque_parts)
+
+
+class VocabularyNames:
+    """Names the values that a graph takes from a vocabulary: "Offline Event Attendance Mode".
+
+    Their IRIs have joined words, and the graph describes none of them. They are in the namespace of
+    one of its predicates, or of three words at least: "YouTube" may be a name.
+
+    Args:
+        index: the graph.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def find_name(self, iri: str) -> str:
+        """Returns the words of such a value; empty for other terms."""
+        name = split_joined_words(iri_tail(iri))
+        node = self._index.terms.get(iri) if name else None
+        if node is None or next(self._index.iter_out_edges(node), None) is not None:
+            return ""
+        if any(self._index.find_subjects(p, node) for p in self._schema_predicates):
+            return ""
+        is_known = name.count(" ") > 1 or _find_namespace(iri) in self._namespaces
+        return name if is_known else ""
+
+    @cached_property
+    def _schema_predicates(self) -> tuple[int, ...]:
+        """Predicates whose objects are classes and the like."""
+        get_text = self._index.terms.get_text
+        return tuple(p for p in self._index.list_predicates() if is_vocabulary(get_text(p)))
+
+    @cached_property
+    def _namespaces(self) -> frozenset[str]:
+        get_text = self._index.terms.get_text
+        return frozenset(_find_namespace(get_text(p)) for p in self._index.list_predicates())

@@ -7,32 +7,18 @@ from typing import NamedTuple
 
 from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
 from kg.claims import MINED_RULE_PREFIX
+from kg.literals import DATATYPE_NOUNS, is_moment
 from kg.shapes import Constraint
-from kg.terms import RDF, XSD, is_literal
+from kg.terms import is_literal
 from kg.words.label_grammar import parse_label
 from kg.words.phrasebook import Phrasebook
 from kg.words.subject_nouns import find_subject_nouns
 
 MAX_LISTED = 10
 """Maximum values of ``sh:in`` and similar lists that are rendered before "or n more"."""
+MAX_PATTERN_LENGTH = 1_000
+"""Maximum characters of an ``sh:pattern`` that are quoted."""
 
-_DATATYPE_NOUNS = {
-    XSD + "integer": "a whole number",
-    XSD + "int": "a whole number",
-    XSD + "long": "a whole number",
-    XSD + "nonNegativeInteger": "a whole number not below zero",
-    XSD + "positiveInteger": "a whole number above zero",
-    XSD + "decimal": "a decimal number",
-    XSD + "double": "a number",
-    XSD + "float": "a number",
-    XSD + "string": "a text without a language",
-    RDF + "langString": "a text in a stated language",
-    XSD + "boolean": "either true or false",
-    XSD + "date": "a date",
-    XSD + "dateTime": "a date with a time",
-    XSD + "gYear": "a year",
-    XSD + "anyURI": "a web address",
-}
 _NODE_KIND_NOUNS = {
     "IRI": "a named thing",
     "Literal": "a literal value",
@@ -42,11 +28,12 @@ _NODE_KIND_NOUNS = {
     "BlankNodeOrLiteral": "an unnamed thing or a literal value",
 }
 _BOUNDS = {
-    "MinExclusive": "greater than",
-    "MinInclusive": "at least",
-    "MaxExclusive": "less than",
-    "MaxInclusive": "at most",
+    "MinExclusive": ("greater than", "after"),
+    "MinInclusive": ("at least", "not before"),
+    "MaxExclusive": ("less than", "before"),
+    "MaxInclusive": ("at most", "not after"),
 }
+"""Component → what is said of its bound, and of one that is a date."""
 _PATH_SIGNS = {
     "^": "the inverse of ",
     "/": " followed by ",
@@ -241,24 +228,25 @@ def _render_value_condition(phrasebook: Phrasebook, constraint: Constraint, comp
         return f"is {join_list(nouns, 'or')}"
     if component == "Datatype":
         datatype = _get_value(constraint, "datatype")
-        noun = _DATATYPE_NOUNS.get(datatype)
-        return f"is {noun or f'a literal of type “{phrasebook.get_label(datatype)}”'}"
+        label = phrasebook.get_label(datatype)
+        return f"is {DATATYPE_NOUNS.get(datatype) or f'a literal of type “{label}”'}"
     if component == "NodeKind":
         kind = re.split(r"[#/]", _get_value(constraint, "nodeKind"))[-1]
         return f"is {_NODE_KIND_NOUNS.get(kind, kind)}"
     if component in _BOUNDS:
         key = component[0].lower() + component[1:]
-        bound = _render_value(phrasebook, _get_value(constraint, key), pred)
-        return f"is {_BOUNDS[component]} {bound}"
+        term = _get_value(constraint, key)
+        comparison = _BOUNDS[component][is_moment(term)]
+        return f"is {comparison} {_render_value(phrasebook, term, pred)}"
     if component in ("MinLength", "MaxLength"):
         number = _get_value(constraint, component[0].lower() + component[1:])
         bound = "at least" if component == "MinLength" else "at most"
         return f"has {bound} {number} character{'' if number == '1' else 's'}"
     if component == "Pattern":
-        return (
-            "matches the pattern "
-            f"“{clean_text(_render_value(phrasebook, _get_value(constraint, 'pattern'), ''))}”"
-        )
+        # The pattern is no term: its slashes are no path.
+        pattern = clean_text(_get_value(constraint, "pattern"), MAX_PATTERN_LENGTH)
+        case = " in capitals or not" if "i" in _get_value(constraint, "flags") else ""
+        return f"matches the pattern “{pattern}”{case}"
     if component == "LanguageIn":
         tags = [clean_text(tag.strip('"')) for tag in _get_values(constraint, "languageIn")]
         return (
@@ -274,8 +262,8 @@ def _render_value_condition(phrasebook: Phrasebook, constraint: Constraint, comp
         other_value = (
             f"the {other_noun}" if other_noun else f"the value of {_render_path(phrasebook, other)}"
         )
-        comparison = "less than" if component == "LessThan" else "at most"
-        return f"is {comparison} {other_value} of the same thing"
+        words = _BOUNDS["MaxExclusive" if component == "LessThan" else "MaxInclusive"]
+        return f"is {words[phrasebook.has_moments(other)]} {other_value} of the same thing"
     if component in ("Not", "And", "Or", "Xone", "Node"):
         return _render_logic(phrasebook, constraint, component)
     if component == "SPARQL":
@@ -363,7 +351,7 @@ def _render_group(
 def _find_noun(phrasebook: Phrasebook, path: str) -> str:
     """Returns the noun of a path ("mouth" for ``wm:flowsInto``); empty if it has none."""
     pred = _get_single_predicate(path)
-    if not pred:
+    if not pred or phrasebook.find_value_kind(pred) == "booleans":
         return ""
     phrase = parse_label(phrasebook.get_label(pred))
     return phrase.words if phrase.kind == "noun" else ""

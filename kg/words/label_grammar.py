@@ -33,6 +33,8 @@ from kg.words.label_words import (
 
 PhraseKind = Literal["noun", "plural", "verb", "past", "copula", "of", "quoted"]
 Possessive = Literal["its", "their"]
+ValueKind = Literal["", "numbers", "years", "dates", "booleans"]
+"""What all values of a predicate are."""
 
 MAX_WORDS = 8
 """Maximum number of words of a label that is parsed; longer ones are quoted."""
@@ -41,8 +43,14 @@ MAX_WORDS = 8
 _WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9'’-]*")
 # Verbs that add "es", not "s", in the third person: "passes", "reaches", "goes".
 _ES_VERB = re.compile(r"(?:ss|sh|ch|x|zz|o)es$")
+_UNIT_IN_BRACKETS = re.compile(r"([^()]+) (\([^()\s]{1,8}(?: [^()\s]{1,8})?\))")
 _CONJUNCTIONS = frozenset(("and", "or", "nor", "not", "but"))
 _ARTICLES = frozenset(("a", "an", "the"))
+# Kind of values → the prepositions that stand before one: "opened in 1931", but not "in 3 May".
+_TIME_PREPOSITIONS = {
+    "years": frozenset(("in", "since", "from", "until", "before", "after", "during")),
+    "dates": frozenset(("on", "at", "since", "from", "until", "before", "after")),
+}
 # Auxiliary → the words of a question before and after its subject, and of a denial.
 _HAVE_FORMS = {
     "has": ("Does", "have", "does not have"),
@@ -83,11 +91,19 @@ def split_name(text: str) -> str:
     return " ".join(words) or text
 
 
-def to_common_noun(text: str) -> str:
+def capitalises_nouns(language: str) -> bool:
+    """Returns whether nouns have a capital letter in a language: in German and Luxembourgish."""
+    return language.lower().split("-", 1)[0] in ("de", "lb")
+
+
+def to_common_noun(text: str, language: str = "") -> str:
     """Returns the name of a class as a common noun: ``WaterBody`` → "water body".
 
-    A class label in title case ("River System") is a common noun in a sentence.
+    A class label in title case ("River System") is a common noun in a sentence, but "Berg" is
+    written like this in German.
     """
+    if capitalises_nouns(language):
+        return text
     words = split_name(text) if " " not in text else text
     return " ".join(
         word if len(word) > 1 and word.isupper() else word[:1].lower() + word[1:]
@@ -110,6 +126,10 @@ def parse_label(label: str, language: str = "") -> ParsedLabel:
     if not is_english(language):
         return ParsedLabel("quoted", clean_text(label))
     label = re.sub(r"\((?:s|es)\)", "", split_name(label))
+    if found := _UNIT_IN_BRACKETS.fullmatch(label):
+        parsed = parse_label(found[1])
+        if parsed.kind in ("noun", "plural"):
+            return parsed._replace(words=f"{parsed.words} {found[2]}")
     words = label.split(" ")
     if len(words) > MAX_WORDS or not all(map(_WORD.fullmatch, words)):
         return ParsedLabel("quoted", label)
@@ -234,8 +254,8 @@ def _parse_noun(words: list[str], auxiliary: str) -> ParsedLabel | None:
     if place == 1 and (_is_no_noun(words[0]) or words[0] in PAST_VERBS):
         return None
     head = words[:place]
-    # The noun stands before a participle: "languages spoken". But "given name" is a noun.
-    while len(head) > 1 and is_participle(head[-1]):
+    # The noun stands before a participle: "languages spoken". But "given name", "data set" are.
+    while len(head) > 1 and is_participle(head[-1]) and head[-1] not in ("set", "run"):
         head = head[:-1]
     return ParsedLabel("plural" if looks_plural(head[-1]) else "noun", " ".join(words), auxiliary)
 
@@ -258,6 +278,7 @@ def _is_no_noun(word: str) -> bool:
 def is_participle(word: str) -> bool:
     """Returns whether a word looks like a past participle: "located", "born"."""
     is_regular = word.endswith("ed") and not word.endswith(("eed", "shed")) and len(word) > 4
+    is_regular |= word.endswith(("ished", "ashed", "ushed")) and len(word) > 6
     return word in PARTICIPLES or is_regular
 
 
@@ -304,7 +325,7 @@ def make_default_wording(
     language: str = "",
     *,
     single_valued: bool = False,
-    has_numbers: bool = False,
+    values: ValueKind = "",
     possessive: Possessive = "its",
 ) -> PredicateWording:
     """Makes the sentence templates of a predicate from its label.
@@ -313,21 +334,43 @@ def make_default_wording(
         label: ``rdfs:label``, local name, or the value of ``--pred-label``.
         language: the label's language tag, if it has one.
         single_valued: whether a subject has at most one value ("its mouth", but "a tributary").
-        has_numbers: whether all values are numbers, which no verb has as its object: "wins 2" says
-            less than "has 2 as its value of “wins”".
+        values: what all values are. No verb has a number as its object: "wins 2" says less than
+            "has 2 as its value of “wins”"; but what is "opened in" a year was opened in it.
         possessive: "their" if the subjects are people.
     """
     parsed = parse_label(label, language)
-    if has_numbers and parsed.kind in ("verb", "copula"):
-        parsed = ParsedLabel("quoted", split_name(label))
-    fact, denied, question = _make_clauses(
-        parsed, single_valued=single_valued, possessive=possessive
+    text = split_name(label) if is_english(language) else clean_text(label)
+    if parsed.kind in ("verb", "copula") and values not in ("", "booleans"):
+        parsed = _fit_to_values(parsed, values, text)
+    fact, denied, question = (
+        _make_boolean_clauses(text)
+        if values == "booleans"
+        else _make_clauses(parsed, single_valued=single_valued, possessive=possessive)
     )
     return PredicateWording(
         fact=f"{fact}.",
         denied=f"{denied}.",
-        questions=(f"{question}?", f"Is it true that {fact}?"),
-        label=split_name(label) if is_english(language) else clean_text(label),
+        questions=(f"{question}?", f"Is it true that {fact[0].lower()}{fact[1:]}?"),
+        label=text,
+    )
+
+
+def _fit_to_values(parsed: ParsedLabel, values: ValueKind, label: str) -> ParsedLabel:
+    """Returns a verb phrase that numbers, years or dates can follow; quoted if it is none."""
+    words = parsed.words.split(" ")
+    if words[-1] in _TIME_PREPOSITIONS.get(values, ()):
+        is_past = words[-1] in ("in", "on", "at") and is_participle(words[0])
+        return parsed._replace(auxiliary="was") if is_past and parsed.auxiliary == "is" else parsed
+    return parsed if values == "dates" else ParsedLabel("quoted", label)
+
+
+def _make_boolean_clauses(label: str) -> tuple[str, str, str]:
+    """Returns the templates for "true" and "false", which nothing has as its anything."""
+    quoted = f"“{escape_template(label)}”"
+    return (
+        f"For {{{{ subj }}}}, {quoted} is {{{{ obj }}}}",
+        f"For {{{{ subj }}}}, {quoted} is not {{{{ obj }}}}",
+        f"Is {quoted} {{{{ obj }}}} for {{{{ subj }}}}",
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kg.base.plain_text import list_words
 
 PREPOSITIONS = frozenset(
@@ -49,24 +51,26 @@ VERBS = frozenset(
 # Irregular past participles.
 PARTICIPLES = frozenset(
     list_words(
-        "born built bought brought caught chosen drawn driven fed found given grown held hidden "
-        "kept known laid led left lost made meant met overseen paid put read run seen sent set "
-        "shown sold spoken spent split spread sung taken taught thrown told understood won worn "
-        "written"
+        "agreed born bought brought built caught chosen decreed drawn driven fed found freed "
+        "given grown guaranteed held hidden kept known laid led left lost made meant met overseen "
+        "paid put read refereed run seen sent set shown sold spent split spoken spread sung taken "
+        "taught thrown told understood won worn written"
     )
 )
 # Past form → infinitive of verbs that, before a preposition other than "by", are no participles.
 PAST_VERBS = dict(
     pair.split(":")
     for pair in list_words(
-        "acted:act appeared:appear arose:arise arrived:arrive became:become began:begin "
-        "belonged:belong came:come competed:compete consisted:consist contributed:contribute "
-        "died:die ended:end emerged:emerge existed:exist fought:fight flowed:flow "
-        "generated:generate graduated:graduate grew:grow happened:happen influenced:influence "
-        "invalidated:invalidate lived:live made:make occurred:occur originated:originate "
-        "participated:participate played:play ranked:rank resided:reside resulted:result "
-        "served:serve started:start stayed:stay studied:study succeeded:succeed taught:teach "
-        "used:use voted:vote went:go worked:work wrote:write"
+        "abdicated:abdicate acted:act appeared:appear arose:arise arrived:arrive became:become "
+        "began:begin belonged:belong came:come ceased:cease collapsed:collapse competed:compete "
+        "consisted:consist contributed:contribute crashed:crash debuted:debut departed:depart "
+        "died:die emerged:emerge ended:end erupted:erupt existed:exist expired:expire flowed:flow "
+        "fought:fight generated:generate graduated:graduate grew:grow happened:happen "
+        "influenced:influence invalidated:invalidate lived:live made:make occurred:occur "
+        "originated:originate participated:participate played:play ranked:rank resided:reside "
+        "resigned:resign resulted:result retired:retire served:serve started:start stayed:stay "
+        "studied:study succeeded:succeed taught:teach used:use voted:vote went:go worked:work "
+        "wrote:write"
     )
 )
 # Verbs of ``PAST_VERBS`` that alone are statements in the vocabularies that use them (PROV, FOAF).
@@ -112,3 +116,29 @@ FOREIGN_WORDS = frozenset(
         "pour et de la le del della dello di el las los por con het een"
     )
 )
+_MEASURES = frozenset(
+    list_words(
+        "altitude area breadth capacity circumference depth diameter discharge displacement "
+        "distance duration elevation energy frequency height length mass power pressure radius "
+        "range speed temperature thickness velocity voltage volume weight width wingspan"
+    )
+)
+"""Nouns after which the last word of a label can be a unit."""
+_UNITS = {
+    unit.replace("_", " ").casefold(): unit.replace("_", " ")
+    for unit in list_words(
+        "ft m km cm mm mi yd nm nmi km2 m2 m3 sq_km sq_mi sq_m sq_ft ha kg g mg lb lbs oz t l ml "
+        "kW MW GW kWh MWh GWh Hz kHz MHz GHz V kV kmh kph mph bar hPa kPa s ms min h"
+    )
+}
+_COUNT = re.compile(r"(?:num|nb) (?=[a-z ]+s$)")
+
+
+def spell_out_label(label: str) -> str:
+    """Sets off the unit in a label, and spells out "num": "elevation (ft)", "number of pages"."""
+    words = label.split(" ")
+    for n_words in (1, 2):
+        unit = _UNITS.get(" ".join(words[-n_words:]).casefold())
+        if unit and words[:-n_words][-1:] and words[-n_words - 1].casefold() in _MEASURES:
+            return f"{' '.join(words[:-n_words])} ({unit})"
+    return _COUNT.sub("number of ", label) if _COUNT.match(label) else label

@@ -23,11 +23,12 @@ from kg.terms import (
     parse_literal,
 )
 from kg.words.aliases import Aliases
-from kg.words.coded_names import ClassNouns, CodedNames
-from kg.words.name_forms import ARTICLES, SimpleLiterals, normalise_name
+from kg.words.coded_names import ClassNouns, CodedNames, VocabularyNames
+from kg.words.name_forms import ARTICLES, SimpleLiterals, drop_surname_marks, normalise_name
 from kg.words.qualifiers import Qualifiers, add_qualifier
 from kg.words.readable_names import (
     fits_sentence,
+    is_bare_number,
     is_opaque,
     is_readable_label,
     is_uuid_or_hash,
@@ -85,6 +86,7 @@ class Labels:
         self._qualifier_by_term: dict[int, str] = {}
         nouns = ClassNouns(graph.index, self.find_readable_name)
         self._coded_names = CodedNames(graph.index, nouns, coded_names) if coded_names else None
+        self._vocabulary_names = VocabularyNames(graph.index)
         self._qualifiers = (
             Qualifiers(graph.index, qualifiers, self.find_readable_name) if qualifiers else None
         )
@@ -113,10 +115,14 @@ class Labels:
         """Returns whether a sentence can name an IRI by its label: it is short and no UUID or hash.
 
         What the graph itself gives as a label counts, unless it is only a UUID or hash, or has an
-        IRI in it.
+        IRI in it. If codes get names, a number alone is none, nor is one of several things.
         """
         name = self.get_label(term)
-        return fits_sentence(name) and (not is_opaque(name) or self.has_label(term))
+        if not fits_sentence(name) or self.has_label(term):
+            return fits_sentence(name)
+        if self._coded_names and (is_bare_number(name) or len(self.find_entities(name)) > 1):
+            return False
+        return not is_opaque(name)
 
     def find_readable_name(self, term: int) -> str:
         """Returns the label of a term, without a qualifier; empty if no reader understands it."""
@@ -142,7 +148,7 @@ class Labels:
 
     def _name_unlabelled(self, iri: str) -> str:
         coded_name = "" if self._coded_names is None else self._coded_names.find_name(iri)
-        return coded_name or iri_tail(iri)
+        return coded_name or self._vocabulary_names.find_name(iri) or iri_tail(iri)
 
     def get_language(self, term: str) -> str:
         """Returns the language tag of the label that ``get_label`` gives; empty if it has none."""
@@ -254,7 +260,7 @@ class Labels:
                 if not is_literal(text):
                     continue
                 lexical, _, language = parse_literal(text)
-                name = " ".join(lexical.split())
+                name = drop_surname_marks(" ".join(lexical.split()))
                 if name and not is_uuid_or_hash(name):
                     alias = int(rank == ALIAS_RANK)
                     yield (alias, self._language_rank(language), position), name, language

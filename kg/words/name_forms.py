@@ -23,8 +23,20 @@ ARTICLES = {
 _LETTER_TABLE = str.maketrans({
     "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h",
 })  # fmt: skip
+# GEDCOM marks the surname: "Alix /Hesse/", "John /Smith/ Jr".
+_SURNAME = re.compile(r"([^/]*[^\W\d][^/]*) /([^/\d]*[^\W\d_][^/\d]*)/(?: ([^/]+))?")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]")
 _NORMAL_FORM = re.compile(r"[a-z0-9 ]*")
+
+
+def drop_surname_marks(name: str) -> str:
+    """Removes the slashes around a surname: ``Alix /Hesse/`` → ``Alix Hesse``."""
+    match = _SURNAME.fullmatch(name) if name.count("/") == 2 else None
+    if match is None:
+        return name
+    given, surname, suffix = (part.strip() for part in match.groups(""))
+    # "Louis Mountbatten /Mountbatten/"
+    return " ".join(filter(None, (given.removesuffix(surname).rstrip(), surname, suffix)))
 
 
 def fold_text(text: str) -> str:

@@ -12,14 +12,15 @@ import msgspec
 from kg.base.plain_text import capitalise_sentence, clean_text, list_words
 from kg.claims import Claim
 from kg.domain import Domain
-from kg.literals import NUMERIC, format_literal
+from kg.literals import NUMERIC, format_literal, is_moment
 from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
 from kg.single_values import find_single_value, get_limited_predicate
-from kg.terms import OWL, RDF_TYPE, RDFS, parse_literal
+from kg.terms import OWL, RDF_TYPE, RDFS, XSD, parse_literal
 from kg.words.coded_names import CodePrefixes
 from kg.words.entity_names import EntityNames
 from kg.words.general_questions import list_general_questions
 from kg.words.label_grammar import (
+    ValueKind,
     can_precede_of,
     is_participle,
     make_default_wording,
@@ -27,6 +28,7 @@ from kg.words.label_grammar import (
     split_name,
     to_common_noun,
 )
+from kg.words.label_words import spell_out_label
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -159,7 +161,7 @@ class Phrasebook(EntityNames):
             return clean_text(wording.label)
         text = clean_text(self.labels.get_label(iri))
         # Without a label the name is the last part of the IRI, such as "flowsInto".
-        return text if self.labels.has_label(iri) else split_name(text)
+        return text if self.labels.has_label(iri) else spell_out_label(split_name(text))
 
     def get_label_language(self, iri: str) -> str:
         """Returns the language tag of the graph's label that ``get_label`` gives, if it has one."""
@@ -169,7 +171,8 @@ class Phrasebook(EntityNames):
 
     def get_class_noun(self, iri: str) -> str:
         """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
-        return to_common_noun(self._codes.drop(iri, self.get_label(iri)))
+        name = self._codes.drop(iri, self.get_label(iri))
+        return to_common_noun(name, self.get_label_language(iri))
 
     # -- sentences -----------------------------------------------------------------------------
 
@@ -275,28 +278,48 @@ class Phrasebook(EntityNames):
         return [template(subj=subj, obj=obj, unit=unit) for template in templates]
 
     def _make_default_wording(self, pred: str) -> PredicateWording:
-        terms = self.index.terms
-        node = terms.get(pred)
-        pairs = [] if node is None else list(islice(self.index.iter_pairs(node), MAX_SAMPLED_FACTS))
+        pairs = self._sample_facts(pred)
         subjects = {s for s, _ in pairs}
         # Nobody calls a date "a birth date" where each subject has only one.
         has_one_literal = 0 < len(subjects) == len(pairs) and all(
-            terms.is_literal(o) for _, o in pairs
+            self.index.terms.is_literal(o) for _, o in pairs
         )
         return make_default_wording(
             self.get_label(pred),
             self.get_label_language(pred),
             single_valued=self.is_single_valued(pred) or has_one_literal,
-            has_numbers=bool(pairs) and all(map(self._is_number, {o for _, o in pairs})),
+            values=self.find_value_kind(pred),
             possessive="their" if subjects and self._are_people(subjects) else "its",
         )
 
-    def _is_number(self, node: int) -> bool:
+    def _sample_facts(self, pred: str) -> list[tuple[int, int]]:
+        node = self.index.terms.get(pred)
+        return [] if node is None else list(islice(self.index.iter_pairs(node), MAX_SAMPLED_FACTS))
+
+    def find_value_kind(self, pred: str) -> ValueKind:
+        """Returns what all values of a predicate are, by some of its facts; empty if unknown."""
+        kinds = {self._classify_value(o) for o in {o for _, o in self._sample_facts(pred)}}
+        if kinds == {"numbers", "years"}:
+            return "numbers"
+        return kinds.pop() if len(kinds) == 1 else ""
+
+    def has_moments(self, pred: str) -> bool:
+        """Returns whether all values of a predicate are dates, by some of its facts."""
+        values = [self.index.terms.get_text(o) for _, o in self._sample_facts(pred)]
+        return bool(values) and all(map(is_moment, values))
+
+    def _classify_value(self, node: int) -> ValueKind:
         text = self.index.terms.get_text(node)
         if not text.startswith('"'):
-            return False
+            return ""
         lexical, datatype, _language = parse_literal(text)
-        return datatype in NUMERIC or lexical.isdecimal()
+        if datatype == XSD + "gYear":
+            return "years"
+        if datatype in NUMERIC or lexical.isdecimal():
+            return "years" if _YEAR.fullmatch(lexical) else "numbers"
+        if datatype == XSD + "boolean":
+            return "booleans"
+        return "dates" if is_moment(text) else ""
 
     def _are_people(self, nodes: Iterable[int]) -> bool:
         """Returns whether each node has a class that is called "person", "player" or the like."""

@@ -269,7 +269,7 @@ def _render_unproved(phrasebook: Phrasebook, rulebook: RuleBook, claim: Claim, p
         )
     shapes = dict.fromkeys(shape for shape, _ in proof.checked)
     if shapes:
-        rules_checked = [rulebook.describe_shape(shape) for shape in shapes]
+        rules_checked = [rulebook.describe_shape(shape, claim.pred) for shape in shapes]
         rule_texts = list(dict.fromkeys(rule for rule in rules_checked if rule))
         count = len(shapes)
         check_result = (

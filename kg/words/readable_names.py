@@ -20,6 +20,11 @@ _MISSING_VALUES = frozenset(
 
 # "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
 _CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
+# "JU-2022-F", "U8-1-22": several parts, of which one is a number and none a word.
+_COMPOUND_CODE = re.compile(r"(?=.*\d)(?!.*[^\W\d_]{4})\w{1,8}(?:[-. ]\w{1,8}){1,5}")
+_BARE_NUMBER = re.compile(r"(?!(?:1\d|20|21)\d\d$)\d+(?:[-. ]\d+)*")
+# "OfflineEventAttendanceMode"
+_JOINED_WORDS = re.compile(r"(?:[A-Z][a-z]+){2,}")
 _UUID = re.compile(
     r"\b(?:[0-9a-fA-F]{8}(?:[- ][0-9a-fA-F]{4}){3}[- ][0-9a-fA-F]{12}"
     r"|(?=\d*[a-fA-F])[0-9a-fA-F]{32,})\b"
@@ -34,6 +39,23 @@ _OPAQUE = re.compile(
 def is_code(name: str) -> bool:
     """Returns whether the name of a predicate or class is a code."""
     return _CODE.fullmatch(name) is not None
+
+
+def is_code_of_thing(name: str) -> bool:
+    """Returns whether the last part of a thing's IRI is a code, perhaps of several parts."""
+    is_single = is_code(name) and not re.search(r"[^\W\d_]{4}", name)
+    return is_single or _COMPOUND_CODE.fullmatch(name) is not None
+
+
+def is_bare_number(name: str) -> bool:
+    """Returns whether a name is only a number, other than a year, so that it names nothing."""
+    return _BARE_NUMBER.fullmatch(name) is not None
+
+
+def split_joined_words(name: str) -> str:
+    """Returns the words of a name that are written as one, with their capitals; else empty."""
+    is_joined = _JOINED_WORDS.fullmatch(name) is not None
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name) if is_joined else ""
 
 
 def is_opaque(name: str) -> bool:

@@ -8,11 +8,11 @@ from functools import cached_property
 from kg.base.plain_text import capitalise_sentence, clean_text
 from kg.claims import Violation
 from kg.domain import Rule
-from kg.shapes import Constraint
+from kg.shapes import Constraint, Shapes
 from kg.shapes.description import describe_constraints
 from kg.shapes.model import SH_VIOLATION
 from kg.terms import RDF, RDF_TYPE
-from kg.words.axioms import find_axioms_about, render_axiom
+from kg.words.axioms import PROPERTY_RELATIONS, find_axioms_about, render_axiom
 from kg.words.constraints import render_constraint
 from kg.words.phrasebook import Phrasebook
 
@@ -33,15 +33,7 @@ class RuleBook:
     def constraints_by_target(self) -> dict[str, list[Constraint]]:
         """Targeted shape → its constraints that can contradict a claim, nested ones included."""
         shapes = self._phrasebook.shapes
-        if shapes is None:
-            return {}
-        by_shape = {
-            node: list(describe_constraints(shapes.shapes, node)) for node in shapes.targeted_nodes
-        }
-        return {
-            node: [c for c in constraints if c.severity == SH_VIOLATION]
-            for node, constraints in by_shape.items()
-        }
+        return {} if shapes is None else _list_constraints(shapes)
 
     @cached_property
     def _constraints_by_shape(self) -> dict[str, list[Constraint]]:
@@ -56,19 +48,51 @@ class RuleBook:
 
         If the domain defines rules for the predicate, only those are used. Otherwise there is one
         rule for each named, targeted shape with a constraint on ``pred``, and one for each axiom
-        about it. Such a rule refers to exactly the shape or axioms that its text describes.
+        about it. Such a rule refers to exactly the axioms that its text describes, or to a shape;
+        of this it describes the constraints that ``select_shapes`` returns.
         """
         if pred not in self._rules:
-            domain_rules = [
-                rule for rule in self._phrasebook.domain.rules if pred in rule.predicates
-            ]
-            self._rules[pred] = domain_rules or _make_ids_unique(
+            self._rules[pred] = self._list_domain_rules(pred) or _make_ids_unique(
                 [*self._make_shape_rules(pred), *self._make_axiom_rules(pred)]
             )
         return self._rules[pred]
 
-    def describe_shape(self, shape: str) -> str:
-        """Describes every constraint of a shape; empty for an unknown shape."""
+    def select_shapes(self, pred: str) -> Shapes | None:
+        """Returns what the rules about ``pred`` describe: shapes, or parts of these.
+
+        The domain's own rules describe whole shapes. The others leave out what no claim with this
+        predicate can violate: constraints on other predicates, and minimum counts.
+        """
+        shapes = self._phrasebook.shapes
+        if shapes is None:
+            return None
+        names = dict.fromkeys(shape for rule in self.get_rules(pred) for shape in rule.shapes)
+        if self._list_domain_rules(pred):
+            return shapes.select_shapes(names)
+        return shapes.select_constraints(names, self._find_implied_predicates(pred))
+
+    def _list_domain_rules(self, pred: str) -> list[Rule]:
+        return [rule for rule in self._phrasebook.domain.rules if pred in rule.predicates]
+
+    def _find_implied_predicates(self, pred: str) -> set[str]:
+        """Returns a predicate and those of which the axioms about it may derive triples."""
+        related = {pred}
+        for axiom in find_axioms_about(self._phrasebook, pred):
+            if axiom.pred in PROPERTY_RELATIONS:
+                related |= {axiom.subj, axiom.obj}
+        return related
+
+    def describe_shape(self, shape: str, pred: str = "") -> str:
+        """Describes the constraints of a shape; empty for an unknown shape.
+
+        Args:
+            shape: the shape.
+            pred: the predicate of a claim, if only what it can violate matters.
+        """
+        if pred and not self._list_domain_rules(pred):
+            for rule in self.get_rules(pred):
+                if rule.shapes == (shape,):
+                    return rule.text
         constraints = self.constraints_by_target.get(shape) or self._constraints_by_shape.get(
             shape, []
         )
@@ -99,21 +123,42 @@ class RuleBook:
             for value in _get_parameter_values(constraint, key)
         ]
 
+    @cached_property
+    def _shared_messages(self) -> frozenset[tuple[str, str, str]]:
+        """Messages of several constraints, of which they may describe only one: "Wrong type"."""
+        components: dict[tuple[str, str, str], set[str]] = {}
+        for constraints in self._constraints_by_shape.values():
+            for one in constraints:
+                # What is missing contradicts no claim, so that its message may name both bounds.
+                if one.message and one.component != "MinCountConstraintComponent":
+                    components.setdefault(_get_message_key(one), set()).add(one.component)
+        return frozenset(key for key, names in components.items() if len(names) > 1)
+
     def _describe_constraint(self, constraint: Constraint) -> str:
-        """Describes a constraint by its ``sh:message`` if any, else by a generated sentence."""
+        """Describes a constraint by its own ``sh:message`` if any, else by a generated sentence."""
         message = clean_text(constraint.message, _MAX_MESSAGE_LENGTH)
+        is_own = _get_message_key(constraint) not in self._shared_messages
         # A message with a placeholder ({$this}, {?value}) describes one result, not the rule.
-        if message and not re.search(r"\{[?$]\w+\}", message):
+        if message and is_own and not re.search(r"\{[?$]\w+\}", message):
             return capitalise_sentence(
                 message if message.endswith((".", "!", "?")) else f"{message}."
             )
         return render_constraint(self._phrasebook, constraint)
 
     def _make_shape_rules(self, pred: str) -> list[Rule]:
-        return [
-            Rule(_make_rule_id(shape), self.describe_shape(shape), (pred,), shapes=(shape,))
+        shapes = self._phrasebook.shapes
+        names = [
+            shape
             for shape, constraints in self.constraints_by_target.items()
             if any(_mentions_predicate(c, pred) for c in constraints)
+        ]
+        if shapes is None or not names:
+            return []
+        parts = shapes.select_constraints(names, self._find_implied_predicates(pred))
+        return [
+            Rule(_make_rule_id(shape), text, (pred,), shapes=(shape,))
+            for shape, constraints in _list_constraints(parts).items()
+            if (text := " ".join(dict.fromkeys(map(self._describe_constraint, constraints))))
         ]
 
     def _make_axiom_rules(self, pred: str) -> list[Rule]:
@@ -128,6 +173,20 @@ class RuleBook:
                 name = "-".join(_make_rule_id(term) for term in terms)
                 rules.append(Rule(name, text, (pred,), axioms=(axiom, *chain_members)))
         return rules
+
+
+def _get_message_key(constraint: Constraint) -> tuple[str, str, str]:
+    return constraint.shape, constraint.path, constraint.message
+
+
+def _list_constraints(shapes: Shapes) -> dict[str, list[Constraint]]:
+    by_shape = {
+        node: list(describe_constraints(shapes.shapes, node)) for node in shapes.targeted_nodes
+    }
+    return {
+        node: [c for c in constraints if c.severity == SH_VIOLATION]
+        for node, constraints in by_shape.items()
+    }
 
 
 def _mentions_predicate(constraint: Constraint, pred: str) -> bool:

@@ -32,6 +32,7 @@ GRAPH = (
 :borders a owl:SymmetricProperty . :twin owl:equivalentProperty :mouth .
 :rhine a :River ; rdfs:label "Rhine" ; :mouth :north ; :length 1233 ; :sourceHeight 2345 .
 :main a :River ; :mouth :rhine . :aare a :River ; :mouthHeight 311 ; :sourceHeight 2000 .
+:dam a :Dam ; :opened "1931"^^xsd:gYear ; :closed "1960"^^xsd:gYear ; :isPublic true .
 :north a :Sea ; rdfs:label "North Sea" . :baltic a :Sea ; rdfs:label "Baltic" .
 :germany a :Country ; rdfs:label "Germany" . :lone a :River .
 [] a owl:NegativePropertyAssertion ; owl:sourceIndividual :lone ;
@@ -55,6 +56,7 @@ RIVER = "a sh:NodeShape ; sh:targetClass :River ; "
 MOUTH = "a sh:PropertyShape ; sh:targetClass :River ; sh:path :mouth ; "
 RHINE = "a sh:NodeShape ; sh:targetNode :rhine ; "
 LENGTH = "a sh:PropertyShape ; sh:targetSubjectsOf :length ; sh:path :length ; "
+DAM = "a sh:PropertyShape ; sh:targetClass :Dam ; sh:path :opened ; "
 CASES = {
     "MinCount": (MOUTH + "sh:minCount 1", "Every river has at least one mouth."),
     "MinCount 2": (MOUTH + "sh:minCount 2", "Every river has at least 2 values of “mouth”."),
@@ -71,6 +73,12 @@ CASES = {
     "MinLength": (LENGTH + "sh:minLength 1", "Every length has at least 1 character."),
     "MaxLength": (LENGTH + "sh:maxLength 5", "Every length has at most 5 characters."),
     "Pattern": (LENGTH + 'sh:pattern "^[0-9]+$"', "Every length matches the pattern “^[0-9]+$”."),
+    # No term, so that nothing is cut off before its last slash or sign.
+    "Pattern with /": (LENGTH + r'sh:pattern "^10\\.[0-9]{4,9}/.+$"',
+                       r"Every length matches the pattern “^10\.[0-9]{4,9}/.+$”."),
+    "Pattern with #": (LENGTH + 'sh:pattern "^https?://[^/#]+/a#b_c$" ; sh:flags "i"',
+                       "Every length matches the pattern “^https?://[^/#]+/a#b_c$” in capitals or "
+                       "not."),
     "LanguageIn": (LENGTH + 'sh:languageIn ( "en" "de" )',
                    "Every length is in one of the languages en or de."),
     "UniqueLang": (LENGTH + "sh:uniqueLang true",
@@ -89,6 +97,15 @@ CASES = {
                  "Every length is less than the source height of the same thing."),
     "LessThanOrEquals": (LENGTH + "sh:lessThanOrEquals :sourceHeight",
                          "Every length is at most the source height of the same thing."),
+    "dates": (DAM + 'sh:minInclusive "1900"^^xsd:gYear',
+              "Every value of “opened” for a dam is not before 1900."),
+    "dates before": (DAM + 'sh:maxExclusive "2000"^^xsd:gYear',
+                     "Every value of “opened” for a dam is before 2000."),
+    "LessThan of dates": (DAM + "sh:lessThan :closed",
+                          "Every value of “opened” for a dam is before the value of “closed” of "
+                          "the same thing."),
+    "one truth": ("a sh:PropertyShape ; sh:targetClass :Dam ; sh:path :isPublic ; sh:maxCount 1",
+                  "Every dam has at most one value of “is public”."),
     "Not": (RIVER + "sh:not [ sh:class :Lake ]", "No river is a lake."),
     "Not or": (RIVER + "sh:not [ sh:or ( [ sh:class :Lake ] [ sh:class :Sea ] ) ]",
                "No river is a lake or a sea."),
@@ -178,6 +195,9 @@ AXIOMS = {
         "If X has Y as its mouth, then X drains into Y.",
     (RDFS + "domain", "mouth", "River"): "If X has Y as its mouth, then X is a river.",
     (RDFS + "range", "mouth", "Water"): "If X has Y as its mouth, then Y is a body of water.",
+    (RDFS + "range", "length", XSD + "gYear"): "If X has Y as its length, then Y is a year.",
+    (RDFS + "range", "length", XSD + "int"):
+        "If X has Y as its length, then Y is a whole number.",
     (RDFS + "subClassOf", "River", "Water"): "Every river is a body of water.",
     (OWL + "disjointWith", "River", "Country"): "No river is a country.",
     (OWL + "complementOf", "River", "Country"): "No river is a country.",
@@ -244,6 +264,76 @@ def test_property_chains_become_sentences(kb: KnowledgeBase) -> None:
 
 
 # -- rules ---------------------------------------------------------------------------------------
+
+# One node shape about all that a publisher says of rivers.
+PUBLISHED = """
+:River sh:node :Named .
+:Published a sh:NodeShape ; sh:targetClass :River ; sh:nodeKind sh:IRI ; sh:node :Named ;
+    sh:not [ sh:path :system ; sh:hasValue :north ] ;
+    sh:property [ sh:path :mouth ; sh:minCount 1 ; sh:maxCount 1 ; sh:class :Water ;
+                  sh:message "ERR_042: only bodies of water" ] ;
+    sh:property [ sh:path :length ; sh:minCount 1 ; sh:maxCount 1 ; sh:message "Just one length" ] ;
+    sh:property [ sh:path :sourceHeight ; sh:datatype xsd:integer ] ;
+    sh:property [ sh:path :mouthHeight ; sh:datatype xsd:decimal ; sh:lessThan :sourceHeight ] ;
+    sh:property [ sh:path ( :inflow :flow ) ; sh:minExclusive 0 ] ;
+    sh:property [ sh:path :note ; sh:minCount 1 ] .
+:Named a sh:NodeShape ; sh:property [ sh:path :name ; sh:maxCount 1 ] ;
+    sh:property [ sh:path :code ; sh:maxCount 1 ] .
+:Ends a sh:NodeShape ; sh:targetSubjectsOf :ends ; sh:property [ sh:path :name ; sh:minCount 1 ] .
+:Shut a sh:NodeShape ; sh:targetClass :Lake ; sh:closed true ; sh:ignoredProperties ( :flow ) ;
+    sh:property [ sh:path :depth ; sh:maxCount 1 ; sh:lessThan :height ] .
+"""
+# Predicate → what cards that ask about it say of the shapes.
+PARTS = {
+    # The message may be about one of two constraints, so that it does not say both.
+    # Inflow is inverse to it.
+    "mouth": ["Every mouth of a river is a body of water. Every river has at most one mouth. Every "
+              "value of “inflow” followed by “flow” for a river is greater than 0."],
+    # What is missing contradicts nothing, so that the message can only be about the other one.
+    "length": ["Just one length."],
+    "sourceHeight": ["Every mouth height of a river is less than the source height of the same "
+                     "thing. Every source height of a river is a whole number."],
+    "mouthHeight": ["Every mouth height of a river is less than the source height of the same "
+                    "thing. Every mouth height of a river is a decimal number."],
+    "system": ["No river has North Sea as a system."],
+    "name": ["Every river has at most one name."],
+    "flow": ["Every value of “inflow” followed by “flow” for a river is greater than 0."],
+    # Whatever has this predicate gets a rule about another one.
+    "ends": ["Everything that has a value of “ends” has at least one name."],
+    "depth": ["Every depth of a lake is less than the height of the same thing. Every lake has at "
+              "most one depth."],
+    # A closed shape that does not allow it.
+    "height": ["Every depth of a lake is less than the height of the same thing. Every lake has no "
+               "properties other than “depth” and “flow”."],
+    # Nothing but a minimum count.
+    "note": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_rules_leave_out_what_no_claim_with_the_predicate_violates(
+    tmp_path: Path, name: str
+) -> None:
+    kb = open_files(tmp_path, PREFIXES + PUBLISHED)
+    rules = [rule for rule in kb.verbaliser.get_rules(BASE + name) if rule.shapes]
+    assert [rule.text for rule in rules] == PARTS[name]
+    parts = kb.verbaliser.rulebook.select_shapes(BASE + name)
+    assert parts is not None
+    described = [kb.verbaliser.rulebook._describe_constraint(c) for c in parts.list_constraints()]
+    assert " ".join(dict.fromkeys(described)) == " ".join(PARTS[name])
+
+
+def test_constraints_on_predicates_that_follow_from_a_claim_stay(tmp_path: Path) -> None:
+    shapes = """:S a sh:NodeShape ; sh:targetClass :River ;
+        sh:property [ sh:path :mouth ; sh:maxCount 2 ] ;
+        sh:property [ sh:path :drainsInto ; sh:maxCount 3 ] ;
+        sh:property [ sh:path :length ; sh:maxCount 1 ] ."""
+    kb = open_files(tmp_path, PREFIXES + shapes)
+    (rule,) = [rule for rule in kb.verbaliser.get_rules(BASE + "mouth") if rule.shapes]
+    assert rule.text == (
+        "Every river has at most 2 values of “mouth”. Every river has at most 3 values of “drains "
+        "into”."
+    )
 
 
 def test_rules_cite_their_shapes_and_axioms(kb: KnowledgeBase) -> None:

@@ -142,6 +142,33 @@ def test_well_known_vocabularies_have_their_own_names(tmp_path: Path) -> None:
     assert rows[DCT + "modified"]["label"] == "date modified"
 
 
+def test_web_pages_and_bare_numbers_are_no_names(tmp_path: Path) -> None:
+    """Nor are reports called by a folder."""
+    graph, folder = tmp_path / "towns.ttl", tmp_path / "D"
+    graph.write_text(
+        f"@prefix ex: <{EX}> . @prefix l: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        + "\n".join(
+            f'ex:Town{n} a ex:Town ; l:label "Town {chr(97 + n // 26)}{chr(97 + n % 26)}" ; '
+            f"ex:homepage <http://towns.example/{n % 9}/welcome> ; ex:founded {1700 + n % 7} ; "
+            f"ex:geonames <http://places.example/{2657896 + n % 5}/> ; "
+            f"ex:elevationFt {100 + n % 9} ; ex:image ex:pic{n % 4} ; ex:mayor ex:Ann{n % 6} . "
+            f"ex:pic{n % 4} l:label 'Picture {n % 4}' ."
+            for n in range(60)
+        ),
+        "utf-8",
+    )
+    rows = read_rows(run_epoche("kg", "init", graph, "--out", folder, "--json").out)
+    domain = load_domain(folder)
+    assert domain.title == "towns"
+    assert EX + "homepage" not in domain.predicates
+    assert {EX + "image", EX + "mayor", EX + "founded"} <= domain.predicates.keys()
+    assert domain.predicates[EX + "elevationFt"].label == "elevation (ft)"
+    assert not rows["homepage"]["is_asked"]
+    assert not rows["geonames"]["is_asked"]
+    assert run_epoche("kg", "init", graph, "--out", tmp_path / "E", "--name", "Ours").code == 0
+    assert load_domain(tmp_path / "E").title == "Ours"
+
+
 def test_readiness_says_why_nothing_is_asked(people: Path, tmp_path: Path) -> None:
     done = run_epoche("kg", "init", people, "--out", tmp_path / "mine", "--json")
     rows = read_rows(done.out)
@@ -462,10 +489,10 @@ def test_the_language_of_a_drafted_label_is_that_of_the_graph(tmp_path: Path) ->
     path.write_text(
         f"@prefix : <{EX}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
         ':named rdfs:label "wurde benannt im Jahr"@de . :founded rdfs:label "founded"@en .\n'
-        ':postalCode rdfs:label "postal code"@en .\n'
+        ':postalCode rdfs:label "postal code"@en . :rock rdfs:label "Gestein"@de .\n'
         + "\n".join(
             f':Mill{a}{b} rdfs:label "Mill {a}{b}"@de ; :named {1900 + n % 9} ; '
-            f":founded {1700 + n % 7} ; :postalCode {90201 + n % 8} ."
+            f":founded {1700 + n % 7} ; :postalCode {90201 + n % 8} ; :rock 'Gneis' ."
             for n, (a, b) in enumerate((a, b) for a in "abcdef" for b in "klmnop")
         ),
         "utf-8",
@@ -483,6 +510,9 @@ def test_the_language_of_a_drafted_label_is_that_of_the_graph(tmp_path: Path) ->
         "Mill ak has 1703 as its value of “founded”.",
         "Mill ak has 90201 as its postal code.",
     ]
+    # The capital belongs to the noun.
+    fact = render(Claim(EX + "Millak", EX + "rock", '"Gneis"'))
+    assert fact == "Mill ak has Gneis as its value of “Gestein”."
 
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

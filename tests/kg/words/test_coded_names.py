@@ -47,6 +47,45 @@ def test_numbers_follow_the_name_of_the_class():
 @pytest.mark.parametrize(
     ("local_name", "name"),
     [
+        ("JU-2022-F", "purchase order JU-2022-F"),
+        ("U8-1-22", "purchase order U8-1-22"),
+        ("2023.4", "purchase order 2023.4"),
+        # Names with words of their own.
+        ("WaterLevel-2024", "WaterLevel-2024"),
+        ("Q4-report-2024", "Q4-report-2024"),
+        ("north-sea", "north-sea"),
+        ("co-op", "co-op"),
+    ],
+)
+def test_codes_of_several_parts_follow_the_name_of_the_class(local_name: str, name: str):
+    rows = [(local_name, RDF_TYPE, E + "Trade.PurchaseOrder"), (local_name, "by", E + "Ann")]
+    labels = make_labels("numbers", *rows)
+    assert labels.get_label(E + local_name) == name
+    assert labels.is_readable(E + local_name)
+
+
+def test_a_number_without_a_class_is_no_name():
+    rows = [("x", "place", E + "2657896"), ("x", "year", E + "1998"), ("x", "by", E + "staff/A7")]
+    labels = make_labels("numbers", *rows, ("y", "site", E + "1/site"), ("z", "site", E + "2/site"))
+    names = ("2657896", "1998", "staff/A7", "1/site")
+    assert [labels.is_readable(E + name) for name in names] == [False, True, True, False]
+    assert make_labels("", *rows).is_readable(E + "2657896")
+
+
+@pytest.mark.parametrize(
+    ("language", "qualifier"), [("de", "kleiner Fluss"), ("en", "kleiner fluss")]
+)
+def test_brackets_keep_the_capitals_of_german_nouns(language: str, qualifier: str):
+    claims = [Claim(E + name, RDF_TYPE, E + cls) for name, cls in (("a", "Fluss"), ("b", "Stadt"))]
+    claims += [Claim(E + name, LABEL, '"Ulm"') for name in "ab"]
+    claims.append(Claim(E + "Fluss", LABEL, f'"kleiner Fluss"@{language}'))
+    labels = Labels(Graph.from_claims(claims), qualifiers=(RDF_TYPE,))
+    assert labels.get_label(E + "a") == f"Ulm ({qualifier})"
+
+
+@pytest.mark.parametrize(
+    ("local_name", "name"),
+    [
         (UUID, "purchase order 548aa7fb"),
         (f"_{UUID}", "purchase order 548aa7fb"),
         (HASH, "purchase order 84e385ae"),

@@ -180,3 +180,45 @@ def test_literal_with_a_line_break_is_one_name():
     assert labels.find_entities("one two") == [E + "x"]
     assert labels.find_entities("three") == [E + "y"]
     assert labels.find_entities("one") == labels.find_entities("two") == []
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Alix /Hesse/", "Alix Hesse"),
+        ("Albert /Saxe-Coburg and Gotha/", "Albert Saxe-Coburg and Gotha"),
+        ("John /Smith/ Jr", "John Smith Jr"),
+        ("Louis Mountbatten /Mountbatten/", "Louis Mountbatten"),
+        # No surname is marked.
+        ("and/or/not", "and/or/not"),
+        ("/usr/", "/usr/"),
+        ("Route /66/", "Route /66/"),
+        ("a /b/ /c/", "a /b/ /c/"),
+    ],
+)
+def test_marks_of_surnames_are_no_part_of_names(label: str, name: str):
+    labels = Labels(make_graph(("x", RDFS_LABEL, write_literal(label))))
+    assert labels.get_label(E + "x") == name
+    assert labels.find_entities(name) == [E + "x"]
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("http://e/EventScheduled", "Event Scheduled"),  # in the namespace of the predicate
+        ("http://other/OfflineEventAttendanceMode", "Offline Event Attendance Mode"),
+        ("http://other/YouTube", "YouTube"),  # two words may be a name
+        ("http://e/Event2Scheduled", "Event2Scheduled"),
+        ("http://e/Described", "Described"),
+        ("http://e/DescribedHere", "DescribedHere"),  # has facts of its own
+        ("http://e/WaterBody", "WaterBody"),  # is a class
+    ],
+)
+def test_values_of_a_vocabulary_are_split_into_words(value: str, name: str):
+    graph = make_graph(
+        ("x", E + "status", value),
+        ("DescribedHere", E + "status", E + "y"),
+        ("x", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", E + "WaterBody"),
+    )
+    assert Labels(graph).get_label(value) == name
+    assert Labels(graph).find_entities(name) == [value]

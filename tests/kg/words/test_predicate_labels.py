@@ -3,7 +3,8 @@
 import pytest
 
 from kg.base.templates import compile_template
-from kg.words.label_grammar import make_default_wording
+from kg.words.label_grammar import ValueKind, make_default_wording
+from kg.words.label_words import spell_out_label
 
 # Name or label → statement and question about S and O, where no rule says that a thing has at most
 # one value. Written from the vocabularies' definitions, not from what the code gives.
@@ -133,6 +134,11 @@ SEVERAL_VALUES = {
     "starring": ("S has O as a value of “starring”.", "Does S have O as a value of “starring”?"),
     "officialLanguage": (
         "S has O as an official language.", "Does S have O as an official language?"),
+    # Units
+    "elevation (ft)": ("S has O as an elevation (ft).", "Does S have O as an elevation (ft)?"),
+    "flows into (sea)": (
+        "S has O as a value of “flows into (sea)”.",
+        "Does S have O as a value of “flows into (sea)”?"),
     # names that are not English, and that no one can read as English
     "lieuDeNaissance": (
         "S has O as a value of “lieu de naissance”.",
@@ -183,6 +189,42 @@ OTHER_LANGUAGES = {
     ("birthplace", "en-GB"): ("S has O as a birthplace.", "Does S have O as a birthplace?"),
 }  # fmt: skip
 
+# Label and kind of values → statement, question and denial.
+VALUES = {
+    ("opened in", "years"): (
+        "S was opened in O.", "Was S opened in O?", "S was not opened in O."),
+    ("isOpenedIn", "years"): (
+        "S was opened in O.", "Was S opened in O?", "S was not opened in O."),
+    ("appointedOn", "dates"): (
+        "S was appointed on O.", "Was S appointed on O?", "S was not appointed on O."),
+    # Nobody is resigned on a day.
+    ("resignedOn", "dates"): ("S resigned on O.", "Did S resign on O?", "S did not resign on O."),
+    ("listedSince", "dates"): (
+        "S is listed since O.", "Is S listed since O?", "S is not listed since O."),
+    # No day is in a day, and no number is a year.
+    ("opened in", "dates"): ("S is opened in O.", "Is S opened in O?", "S is not opened in O."),
+    ("opened in", "numbers"): (
+        "S has O as a value of “opened in”.", "Does S have O as a value of “opened in”?",
+        "S does not have O as a value of “opened in”."),
+    ("wins", "years"): (
+        "S has O as a value of “wins”.", "Does S have O as a value of “wins”?",
+        "S does not have O as a value of “wins”."),
+    ("operational", "booleans"): (
+        "For S, “operational” is O.", "Is “operational” O for S?",
+        "For S, “operational” is not O."),
+    ("isAccessibleForFree", "booleans"): (
+        "For S, “is accessible for free” is O.", "Is “is accessible for free” O for S?",
+        "For S, “is accessible for free” is not O."),
+    ("refereedBy", ""): ("S is refereed by O.", "Is S refereed by O?", "S is not refereed by O."),
+    ("establishedBy", ""): (
+        "S is established by O.", "Is S established by O?", "S is not established by O."),
+    ("watershedOf", ""): ("S is a watershed of O.", "Is S a watershed of O?",
+                          "S is not a watershed of O."),
+    ("dataSet", ""): (
+        "S has O as a data set.", "Does S have O as a data set?",
+        "S does not have O as a data set."),
+}  # fmt: skip
+
 
 def render(template: str) -> str:
     return compile_template(template, {"subj": "S", "obj": "O", "unit": ""}, "here")(
@@ -208,3 +250,36 @@ def test_labels_that_are_not_english_are_quoted_in_an_english_sentence(
 ) -> None:
     wording = make_default_wording(*label)
     assert (render(wording.fact), render(wording.questions[0])) == OTHER_LANGUAGES[label]
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("elevation ft", "elevation (ft)"),
+        ("mouth elevation m", "mouth elevation (m)"),
+        ("drainage area sq km", "drainage area (sq km)"),
+        ("peak power kw", "peak power (kW)"),
+        ("num pages", "number of pages"),
+        # The last word is no unit, or not that of a measure.
+        ("elevation", "elevation"),
+        ("grade m", "grade m"),
+        ("ft", "ft"),
+        ("height in m", "height in m"),
+        ("num id", "num id"),
+    ],
+)
+def test_units_and_counts_are_spelt_out(label: str, expected: str) -> None:
+    assert spell_out_label(label) == expected
+
+
+@pytest.mark.parametrize("label", VALUES)
+def test_sentences_fit_the_values(label: tuple[str, ValueKind]) -> None:
+    wording = make_default_wording(label[0], values=label[1])
+    templates = (wording.fact, wording.questions[0], wording.denied)
+    assert tuple(map(render, templates)) == VALUES[label]
+    assert render(wording.questions[1]) == f"Is it true that {_begin_clause(wording.fact)}?"
+
+
+def _begin_clause(fact: str) -> str:
+    text = render(fact).removesuffix(".")
+    return f"for{text[3:]}" if text.startswith("For ") else text

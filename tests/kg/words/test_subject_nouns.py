@@ -76,9 +76,9 @@ def test_drafted_rules_do_not_need_the_class(tmp_path: Path) -> None:
 
 def test_numbers_are_no_objects_of_verbs() -> None:
     assert make_default_wording("wins").fact == "{{ subj }} wins {{ obj }}."
-    wording = make_default_wording("wins", has_numbers=True, single_valued=True)
+    wording = make_default_wording("wins", values="numbers", single_valued=True)
     assert wording.fact == "{{ subj }} has {{ obj }} as its value of “wins”."
-    assert make_default_wording("size", has_numbers=True).fact.endswith("as a size.")
+    assert make_default_wording("size", values="numbers").fact.endswith("as a size.")
 
 
 @pytest.mark.parametrize("value", ["3", '"3"', '"4"^^<http://www.w3.org/2001/XMLSchema#byte>'])

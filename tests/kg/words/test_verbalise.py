@@ -231,6 +231,8 @@ def test_hostile_labels_stay_plain_text(text: str, expected: str) -> None:
     [
         ("1233", "integer", "1,233"), ("+12", "integer", "12"), ("-1234567", "int", "-1,234,567"),
         ("007", "integer", "7"), ("0", "integer", "0"), ("1234.50", "decimal", "1,234.50"),
+        ("899402.0", "decimal", "899,402"), ("12.00", "decimal", "12.00"),
+        ("5.0", "double", "5.0"), ("-0.0", "decimal", "-0"),
         ("1.5E10", "double", "1.5E10"), ("INF", "double", "INF"), ("12a", "integer", "12a"),
         ("2024-05-03", "date", "3 May 2024"), ("2024-13-03", "date", "2024-13-03"),
         ("2024-05-03T10:20:00", "dateTime", "3 May 2024, 10:20"),
@@ -242,6 +244,18 @@ def test_hostile_labels_stay_plain_text(text: str, expected: str) -> None:
 )  # fmt: skip
 def test_literals_are_formatted_for_readers(lexical: str, datatype: str, expected: str) -> None:
     assert format_literal(lexical, XSD + datatype) == expected
+
+
+def test_german_nouns_keep_their_capitals() -> None:
+    verbaliser = make_verbaliser(
+        Claim(make_iri("Berg"), RDFS + "label", write_literal("Berg", language="de")),
+        Claim(make_iri("Peak"), RDFS + "label", write_literal("High Peak", language="en")),
+        Claim(make_iri("Lieu"), RDFS + "label", write_literal("Lieu", language="fr")),
+    )
+    nouns = [verbaliser.get_class_noun(make_iri(name)) for name in ("Berg", "Peak", "Lieu")]
+    assert nouns == ["Berg", "high peak", "lieu"]
+    fact = verbaliser.render_fact(Claim(make_iri("Eiger"), RDF_TYPE, make_iri("Berg")))
+    assert fact == "Eiger is a Berg."
 
 
 def test_units_years_and_languages_are_rendered() -> None:
@@ -387,7 +401,10 @@ def test_articles_lists_and_capitals_are_written_in_good_english() -> None:
     assert join_list(["a", "b", "c"], "or") == "a, b or c"
     assert capitalise_sentence("the Rhine") == "The Rhine"
     assert capitalise_sentence("iPhone sales") == "iPhone sales"
-    assert capitalise_sentence("accf22061de is open") == "accf22061de is open"
+    for text in ("accf22061de is open", "road_works.csv is a file", "p53 binds DNA", "e:x is y"):
+        assert capitalise_sentence(text) == text
+    for text in ("l'étang is", "well-known is", "(as", "yes, it", "überall"):
+        assert capitalise_sentence(text) == text[:1].upper() + text[1:]
     assert clean_text("\ud800") == "\ufffd"
 
 
