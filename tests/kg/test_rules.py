@@ -521,7 +521,7 @@ def test_long_derivations_are_cut(kb: KnowledgeBase) -> None:
     verdict_without_steps = Verdict(verdict.claim, "E", Proof("derived", "index"))
     assert (
         kb.verbaliser.render_proof(verdict_without_steps)
-        == "It follows from what the graph states: R40 drains into s."
+        == "It follows from what the graph states: r40 drains into s."
     )
 
 
