@@ -126,7 +126,7 @@ def try_graph(source: Source, numbers: Sequence[int], folder: Path, *, own_shape
     problem = find_problem(output)
     _, output = run_command(*init, "--json")
     report = json.loads(output[output.index("{") : output.rindex("}") + 1])
-    ceiling = sum(row["ceiling"] for row in report["predicates"] if row["is_asked"])
+    ceiling = report["ceiling"]
     domain = ["--domain", folder / "domain"]
     cards: dict[int, Counter[str]] = {}
     leaks: dict[int, int] = {}
