@@ -16,6 +16,7 @@ import msgspec
 
 from adversarial.hardness import compute_hardness
 from adversarial.partners import Partners
+from adversarial.proof_facts import iter_proof_facts, share_class
 from adversarial.strategies import STRATEGIES, Candidate, TruePairs
 from cards.card import Card
 from cards.facts import Fact
@@ -44,8 +45,6 @@ MAX_FAILED_PAIRS = 40
 """A strategy is exhausted for a predicate after this many true pairs in a row without a card."""
 MAX_CANDIDATES_PER_PAIR = 5
 """Maximum number of wrong claims tried for each true pair."""
-MAX_CORE_FACTS = 4
-"""Maximum number of further facts about a subject that are tried as a proof."""
 SIDES: tuple[VaryingSide, ...] = ("subj", "obj")
 
 
@@ -158,8 +157,10 @@ class NearMissMaker:
             wrong_object, values, may_be_close=strategy == "numeric"
         ):
             return Obstacle.TRUE
-        keeps_bounds = self.true_pairs.pool.keeps_bounds(s, wrong_object)
-        if not keeps_bounds and self._license(s, wrong_object).label == "U":
+        if not self.true_pairs.pool.keeps_bounds(s, wrong_object) and (
+            # That it is false may be what a rule says, too.
+            strategy != "numeric" or self._license(s, wrong_object).label == "U"
+        ):
             return Obstacle.BOUNDS
         if (
             any(wrong_object in lookup.get_namesakes(o) for o in objects)
@@ -253,7 +254,7 @@ class NearMissMaker:
         pool, obstacle = partners.pool, Obstacle.FACTS
         true_role = self._find_true_role(partners, terms["C"], anchor, strict=strict)
         false_subject, _, false_object = pool.make_triple(terms["C"], anchor)
-        for core in self._iter_cores(false_subject, false_object):
+        for core in iter_proof_facts(self.prover, self.true_pairs, false_subject, false_object):
             pair = [Role("C", terms["C"], core), Role("U", terms["U"], ())]
             for true_roles in ([true_role], []):
                 if None in true_roles or (not true_roles and needs_true):
@@ -261,10 +262,12 @@ class NearMissMaker:
                 roles = [*pair, *(role for role in true_roles if role is not None)]
                 if len({role.x for role in roles}) < len(roles):
                     continue
-                if any((fact.s, fact.p) == (terms["C"], self.lookup.type_id) for fact in core):
-                    # The class of one alone would tell its label.
-                    roles = [self._add_type_fact(role) for role in roles]
-                facts = build_context(self.lookup, pool, anchor, roles, self.num_facts, self.rng)
+                roles = share_class(self.prover, pool, anchor, roles) or []
+                facts = (
+                    build_context(self.lookup, pool, anchor, roles, self.num_facts, self.rng)
+                    if roles
+                    else None
+                )
                 if (
                     not facts
                     or not has_balanced_mentions(facts, roles)
@@ -299,7 +302,8 @@ class NearMissMaker:
             return []
         partners, obstacle = self.partners["subj"], Obstacle.FACTS
         true_role = self._find_true_role(partners, s, wrong_object, strict=False)
-        for core in self._iter_cores(s, wrong_object) if label == "C" else [()]:
+        cores = iter_proof_facts(self.prover, self.true_pairs, s, wrong_object)
+        for core in cores if label == "C" else [()]:
             roles = [Role(label, s, core), *([true_role] if true_role else [])]
             facts = build_context(
                 self.lookup, partners.pool, wrong_object, roles, self.num_facts, self.rng
@@ -322,46 +326,6 @@ class NearMissMaker:
         return []
 
     # Proofs
-
-    def _iter_cores(self, s: int, wrong_object: int) -> Iterator[tuple[Fact, ...]]:
-        """Yields sets of facts that may prove a claim false, the simplest first.
-
-        Few facts of each sort are tried, because every set costs a proof over the card.
-        """
-        lookup, prover = self.lookup, self.prover
-        for fact in lookup.denials.get(s, ()):
-            if (fact.p, fact.o) == (self.p, wrong_object):
-                yield (fact,)
-                break
-        values = self.true_pairs.get_objects(s)[:3]
-        premises = [facts for o in values if (facts := prover.find_premises(s, self.p, o))]
-        yield from premises
-        if not lookup.terms.is_literal(wrong_object):
-            facts = prover.find_premises(wrong_object, self.p, s)
-            if facts:
-                yield facts
-        for x in [x for x in self.true_pairs.get_subjects(wrong_object) if x != s][:1]:
-            facts = prover.find_premises(x, self.p, wrong_object)
-            if facts:
-                yield facts
-        kept_back = {self.p, *self.true_pairs.pool.telling.restating}
-        subject_facts = tuple(
-            f for f in lookup.list_facts_about(s) if f.p not in kept_back and not f.denied
-        )[:MAX_CORE_FACTS]
-        type_facts = [*self._list_type_facts(s), *self._list_type_facts(wrong_object)]
-        # Shapes that target a class apply only to what the card calls its member.
-        yield from ((*type_facts, *facts) for facts in premises if type_facts)
-        yield (*type_facts, *subject_facts)
-
-    def _list_type_facts(self, x: int) -> list[Fact]:
-        """Lists a fact that says what a term is; none of a literal, or of what has no class."""
-        lookup = self.lookup
-        types = () if lookup.terms.is_literal(x) else lookup.get_types(x)[:1]
-        return [Fact(x, lookup.type_id, c) for c in types]
-
-    def _add_type_fact(self, role: Role) -> Role:
-        facts = dict.fromkeys([*self._list_type_facts(role.x), *role.core])
-        return role._replace(core=tuple(facts))
 
     def _prove_roles(
         self, pool: Pool, anchor: int, roles: list[Role], facts: list[Fact]

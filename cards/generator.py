@@ -37,6 +37,7 @@ from cards.generation.rng import rng_for
 from cards.generation.set_aside import PoolNeed, SetAside
 from cards.generation.text_evidence import TextEvidence
 from cards.knowledge_base import choose_default_predicates
+from kg.base.errors import EmptyGraphError
 from kg.base.plain_text import format_count
 from kg.claims import LABELS, Claim, Label
 from kg.knowledge import KnowledgeBase
@@ -99,6 +100,9 @@ def make_cards(
     Returns:
         The cards in random order, with the number of missing ones, the reasons, and the graph that
         they are made from.
+
+    Raises:
+        EmptyGraphError: no predicate is named, and the graph has none that could be asked about.
     """
     # Making cards creates many objects and no cycles. With the usual thresholds the garbage
     # collector would traverse the graph's millions of objects again and again and free none.
@@ -118,6 +122,13 @@ def _make_card_set(
     lookup: GraphLookup, plan: CardPlan, progress: Callable[[Iterable[int]], Iterable[int]] | None
 ) -> CardSet:
     predicates = plan.predicates or choose_default_predicates(lookup.kb)
+    if not predicates:
+        raise EmptyGraphError(
+            "the graph has no fact that cards could ask about, only names and classes, or facts of "
+            "other predicates than the domain's",
+            where=", ".join(map(str, lookup.kb.graph.sources)),
+            hint="Check that the graph and the domain belong together.",
+        )
     sides = [find_sides(lookup, pred, plan) for pred in predicates]
     card_set = _try_shares(lookup, plan, predicates, sides, progress)
     n_true = _count_true_unknowns(card_set)

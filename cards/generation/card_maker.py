@@ -154,7 +154,8 @@ def choose_shares(
         (1 + share) / 2 if mostly else share
         for share, mostly in zip(derived_shares, is_mostly_derived, strict=True)
     ]
-    for weight in range(2, total + 1):
+    # With these weights they have more than the largest part, if the others reach their limits.
+    for weight in range(2, 2 * len(limits) + 2):
         if sum(n * rate for n, rate in zip(shares, rates, strict=True)) >= target * sum(shares):
             break
         weights = [weight if mostly else 1 for mostly in is_mostly_derived]

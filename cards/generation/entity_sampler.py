@@ -263,10 +263,10 @@ class EntitySampler:
         n_incoming = self.lookup.count_incoming_facts(x)
         n_outgoing = self.lookup.count_outgoing_facts(x)
         anchors = self.pool.get_anchors(x)
-        has_fact = self.lookup.graph_index.has_triple
-        for a, q in itertools.product(anchors, self.lookup.fact_predicates):
-            n_outgoing -= has_fact(x, q, a)
-            n_incoming -= has_fact(a, q, x)
+        own, index = set(anchors), self.lookup.graph_index
+        for q in self.lookup.fact_predicates:
+            n_outgoing -= sum(o in own for o in index.find_objects(x, q))
+            n_incoming -= sum(s in own for s in index.find_subjects(q, x))
         if self.pool.varying == "subj":
             # Restated values are set aside together with those that they restate.
             restating = self.pool.telling.restating

@@ -59,15 +59,37 @@ class Recipes(EntitySampler):
         return recipes
 
     def _build_proposal(
-        self, anchor: int, e: int, c: Role | None, u: int | None, *, with_types: bool = False
+        self,
+        anchor: int,
+        e: int,
+        c: Role | None,
+        u: int | None,
+        *,
+        with_types: bool = False,
+        may_break_bounds: bool = False,
     ) -> Proposal | None:
-        """Builds a proposal; None if a role or E's proof is missing, or two entities are equal."""
+        """Builds a proposal; None if a role or E's proof is missing, or two entities are equal.
+
+        Args:
+            anchor: the term that all claims are about.
+            e: the entity of the true claim.
+            c: the role of the false one.
+            u: the entity of the unknown one.
+            with_types: see ``Proposal``.
+            may_break_bounds: whether the false claim may, see ``Pool.keeps_bounds``.
+        """
         proof_facts = self.find_proof_facts(e, anchor)
         if proof_facts is None or c is None or u is None or len({e, c.x, u}) < 3:
             return None
         if self.reads_like_true(c.x, anchor) or self.reads_like_true(u, anchor):
             return None
-        if self.is_nearly_true(c.x, anchor) or not self.pool.keeps_bounds(u, anchor):
+        if self.is_nearly_true(c.x, anchor):
+            return None
+        # If only false claims broke them, this would tell their label.
+        if not (
+            self.pool.keeps_bounds(u, anchor)
+            and (may_break_bounds or self.pool.keeps_bounds(c.x, anchor))
+        ):
             return None
         return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
 
@@ -278,7 +300,7 @@ class Recipes(EntitySampler):
                 continue
             if is_similar(x) and self.is_unused(x, anchor):
                 role = Role("C", x, (Fact(x, q, bound_term),), forbids_other_value=True)
-                return self._build_proposal(anchor, e, role, u)
+                return self._build_proposal(anchor, e, role, u, may_break_bounds=True)
         return None
 
     @cached_property
@@ -342,6 +364,7 @@ class Recipes(EntitySampler):
             for fact in self.lookup.list_facts_about(x)
             if (fact.p == self.pool.p) == with_values
             and fact.p not in self.pool.telling.restating
+            and self.pool.is_plausible(x, anchor, fact)
             and self.lookup.is_usable(fact)
             and {fact.s, fact.o}.isdisjoint((anchor, e, u))
         ]

@@ -41,9 +41,9 @@ MAX_TOLD = 0.5
 MAX_EQUAL = 0.5
 """Maximum share of pairs of any two subjects that have the same value."""
 
-MIN_ORDERED = 20
+MIN_ORDERED = 30
 """Minimum number of subjects that have numbers of two predicates, none of which breaks an order."""
-MIN_UNORDERED = 0.05
+MIN_UNORDERED = 0.15
 """Minimum share of pairs of any two subjects whose numbers break this order: others say nothing."""
 
 _DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
@@ -204,14 +204,17 @@ def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
     Returns:
         Each predicate, with True if its numbers are never below.
     """
-    numbers = _read_numbers(lookup, p)
+    rng = rng_for("bounds", lookup.terms.get_text(p))
+    asked = lookup.list_subjects(p, asserted_only=True)
+    numbers = _read_numbers(
+        lookup, p, rng.sample(asked, N_SUBJECTS) if len(asked) > N_SUBJECTS else asked
+    )
     bounds = []
     for q in lookup.fact_predicates if len(numbers) >= MIN_ORDERED else ():
-        others = _read_numbers(lookup, q) if q != p else {}
-        subjects = [s for s in numbers if s in others]
+        others = _read_numbers(lookup, q, numbers) if q != p else {}
+        subjects = list(others)
         if len(subjects) < MIN_ORDERED:
             continue
-        rng = rng_for("bounds", lookup.terms.get_text(p), lookup.terms.get_text(q))
         shuffled = rng.sample(subjects, len(subjects))
         for is_above in (True, False):
             sign = 1 if is_above else -1
@@ -224,14 +227,15 @@ def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
     return tuple(bounds)
 
 
-def _read_numbers(lookup: GraphLookup, p: int) -> dict[int, float]:
+def _read_numbers(lookup: GraphLookup, p: int, subjects: Iterable[int]) -> dict[int, float]:
     """Returns the number or year of each subject that has exactly one value of a predicate."""
-    pairs = lookup.graph_index.list_pairs(p)
-    if not pairs or not lookup.terms.is_literal(pairs[0][1]):
-        return {}
-    counts = Counter(s for s, _ in pairs)
-    numbers = ((s, parse_number_or_year(lookup.terms.get_text(o))) for s, o in pairs)
-    return {s: number for s, number in numbers if number is not None and counts[s] == 1}
+    numbers: dict[int, float] = {}
+    for s in subjects:
+        values = lookup.graph_index.find_objects(s, p)
+        number = parse_number_or_year(lookup.terms.get_text(*values)) if len(values) == 1 else None
+        if number is not None:
+            numbers[s] = number
+    return numbers
 
 
 def _share_values(values: Mapping[int, set[int]], pairs: Sequence[Sequence[int]]) -> float:

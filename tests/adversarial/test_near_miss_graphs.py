@@ -409,6 +409,28 @@ def test_the_class_of_all_or_none_is_stated(tmp_path: Path) -> None:
     assert "all surface counts, forest" in [leak.name for leak in audit_cards(told).leaks]
 
 
+def test_a_class_that_all_have_is_stated(tmp_path: Path) -> None:
+    """Some things have a second class, which comes first, and only one is a target of a shape."""
+    rng = random.Random(8)
+    graph = "".join(
+        f":m{i} a {':Aged, ' if i % 4 == 0 else ''}:Match ; rdfs:label 'Match {i}' ; "
+        f":in :h{i % 6} ; :guests {rng.randrange(5)}.\n"
+        + (f":m{i} :goals {rng.randrange(4)} .\n" if i % 3 else "")
+        for i in range(120)
+    )
+    shapes = ":S sh:targetClass :Match ; sh:property [ sh:path :goals ; sh:maxCount 1 ] ."
+    kb = write_graph(tmp_path, graph, shapes)
+    result = make_near_misses(kb, NearMissPlan(predicates=("https://example.org/goals",), num=30))
+    classes = {
+        t.obj
+        for card in result.cards
+        for t in read_card_triples(card.meta["triples"])
+        if t.pred == RDF_TYPE
+    }
+    assert len(result.cards) == 30
+    assert classes == {"https://example.org/Match"}
+
+
 def is_class(card: Card, fact: str) -> bool:
     """Returns whether a fact says what the thing that a card asks about is."""
     return fact == f"Match {card.claim.subj.rpartition('m')[2]} is a match."

@@ -11,6 +11,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from stage_calls import run_epoche, write_edited_manifest
 
 from cards.audit_labels import main
@@ -349,6 +351,19 @@ def test_degrees_leave_out_what_is_asked() -> None:
     # Of another predicate they count, so that the object is compared with others as it is.
     assert ask("d", "near", "b") == Degrees(0, 0, 2, 1)
     assert ask("a", "unknown", "b")[:2] == (2, 3)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 5)] * 2, st.integers(0, 2)), max_size=25), st.data())
+def test_degrees_of_objects_leave_out_links_with_their_subjects(
+    links: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
+    claims = {Claim(f"{BASE}n{s}", f"{BASE}p{p}", f"{BASE}n{o}") for s, o, p in links}
+    graph = Graph.from_claims(claims)
+    asked = Claim(f"{BASE}n0", f"{BASE}p0", f"{BASE}n{data.draw(st.integers(0, 5))}")
+    subjects = {c.subj for c in claims if (c.pred, c.obj) == (asked.pred, asked.obj)}
+    degrees = DegreeCounter(graph.index, graph.index).count(asked)
+    assert degrees.object_in == sum(c.obj == asked.obj and c.subj not in subjects for c in claims)
+    assert degrees.object_out == sum(c.subj == asked.obj and c.obj not in subjects for c in claims)
 
 
 def test_surface_features_are_read_from_the_card() -> None:

@@ -16,7 +16,7 @@ import pytest
 from card_triples import read_card_triples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stage_calls import PRODUCT
+from stage_calls import PRODUCT, run_epoche
 
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
@@ -596,6 +596,22 @@ def test_names_may_differ_in_frequent_words_where_nothing_is_left_otherwise(
     assert "no unused entity has a fitting name" in reason
     assert "“adams”, “baker”, “brown” …" in reason
     assert "proved false" not in reason
+
+
+@pytest.mark.parametrize("domain", [(), ("--domain", "rivers")])
+def test_a_graph_without_facts_to_ask_about_is_an_error(
+    tmp_path: Path, domain: tuple[str, ...]
+) -> None:
+    graph = tmp_path / "g.ttl"
+    graph.write_text(
+        f'<{EX}a> a <{EX}P> ; <http://www.w3.org/2000/01/rdf-schema#label> "Ann" .', "utf-8"
+    )
+    shapes = tmp_path / "s.ttl"
+    shapes.write_text(SHAPES, encoding="utf-8")
+    files = ("--kg", graph, *domain, *(() if domain else ("--shapes", shapes)))
+    done = run_epoche("cards", *files, "--out", tmp_path / "cards.jsonl")
+    assert done.code == 5
+    assert "no fact that cards could ask about" in done.err
 
 
 def test_missing_cards_are_explained_by_constraints_that_forbid_nothing(tmp_path: Path) -> None:
