@@ -56,8 +56,9 @@ class Side(NamedTuple):
     """At most this many, because each needs a term whose anchor is set aside and two others."""
     may_have_others: bool
     """Whether the subject of a claim may have several values."""
-    max_chains: int = 0
-    """If false claims reverse chains, at most this many triplets; 0 if they do not."""
+    max_chains: int | None = None
+    """If false claims reverse chains, at most this many triplets; None if they do not, or if there
+    are more than enough chains."""
 
     def count_terms(self, n_triplets: int, factor: float) -> int:
         """Returns how many terms to set aside; more than triplets, because some find no partners.
@@ -69,8 +70,9 @@ class Side(NamedTuple):
         if not n_triplets:
             return 0
         if self.max_chains and factor < 1:
-            # More would only break the chains that false claims need.
-            n_triplets = int(2 * factor * min(n_triplets, self.max_chains))
+            # More would only break the chains that false claims need. Of a share that is far too
+            # large for these, the first attempt at fewer sets aside for as many as there are.
+            n_triplets = int(min(factor * n_triplets, 2 * factor * self.max_chains))
             return min(self.max_triplets, n_triplets + min(MAX_SPARE, 2 + n_triplets // 4))
         spare = min(MAX_SPARE, 2 + n_triplets // 4)
         most = int(min(1.0, factor) * self.max_triplets)
@@ -92,7 +94,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
             is_single,
             count_candidates(pool, limit) // MIN_TERMS,
             may_have_others=not single_valued[0],
-            max_chains=0 if any(single_valued) else _count_chain_ends(pool, plan.per_label),
+            max_chains=None if any(single_valued) else _count_chain_ends(pool, plan.per_label),
         )
         for pool, is_single in zip(pools, single_valued, strict=True)
         # If a subject can have only one value, varying the object gives no UNKNOWN card, because
@@ -102,14 +104,14 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     ]
 
 
-def _count_chain_ends(pool: Pool, limit: int) -> int:
-    """Counts the terms that chains of two links end in; 0 if there are ``limit`` or more."""
+def _count_chain_ends(pool: Pool, limit: int) -> int | None:
+    """Counts the terms that chains of two links end in; None if there are ``limit`` or more."""
     ends: set[int] = set()
     for x in pool.anchor_rows:
         for a in pool.get_anchors(x):
             ends.update(pool.get_anchors(a))
         if len(ends) >= limit:
-            return 0
+            return None
     return len(ends)
 
 

@@ -60,21 +60,25 @@ class AxiomReader:
         return Declarations(mutual, transitive, cube, tuple(self._iter_code_lists()))
 
     def _iter_code_lists(self) -> Iterator[frozenset[str]]:
-        """Yields the members of SKOS schemes and collections that name all of their members.
+        """Yields the members of SKOS schemes that the graph has with all of their concepts.
 
-        A scheme whose concepts alone say that they are in it may have others.
+        The scheme is declared, and so is each member, also those known as its top concepts alone:
+        a concept that is only mentioned shows that others may be described elsewhere. Top concepts
+        without those below them are no closed list, and a ``skos:Collection`` is an open grouping.
         """
         index, terms = self._index, self._index.terms
-        has_top, in_scheme, has_member = (
-            terms.get(SKOS + name) for name in ("hasTopConcept", "inScheme", "member")
+        in_scheme, has_top, is_top, concept, scheme_class = (
+            terms.get(SKOS + name)
+            for name in ("inScheme", "hasTopConcept", "topConceptOf", "Concept", "ConceptScheme")
         )
-        lists: dict[int, set[int]] = {}
-        for p in (has_top, has_member):
-            for s, o in index.iter_pairs(p) if p is not None else ():
-                lists.setdefault(s, set()).add(o)
-        for scheme, members in sorted(lists.items()):
-            others = index.find_subjects(in_scheme, scheme) if in_scheme is not None else ()
-            is_closed = len(members) <= MAX_CODES and members.issuperset(others)
+        if in_scheme is None or concept is None or scheme_class is None:
+            return
+        concepts = set(index.find_subjects(self._vocabulary.TYPE, concept))
+        for scheme in sorted(index.find_subjects(self._vocabulary.TYPE, scheme_class)):
+            members = set(index.find_subjects(in_scheme, scheme))
+            tops = set(index.find_objects(scheme, has_top)) if has_top is not None else set()
+            tops.update(index.find_subjects(is_top, scheme) if is_top is not None else ())
+            is_closed = 0 < len(members) <= MAX_CODES and tops <= members <= concepts
             if is_closed and all(map(self._is_named, members)):
                 yield frozenset(map(self._get_text, members))
 

@@ -279,7 +279,9 @@ def _assess(
         if not nouns.get(rule.about)
     }
     kinds = list_rule_kinds(kept, given, find_otherwise_limited(own.constraints))
-    rows = pages.leave_out(assess_predicates(judged, given, kinds, graph.index))
+    rows = pages.leave_out(
+        assess_predicates(judged, given, profiler.compare_names, kinds, graph.index)
+    )
     left_out = describe_notes(graph, names, naming.predicates)
     vocabulary = describe_vocabulary(graph, names)
     return _Assessment(naming, rows, rules, kept, nouns, left_out, vocabulary)

@@ -9,18 +9,19 @@ true and a false one fit each other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from kg.words.name_forms import may_name_one_thing
 
-MAX_COMPARED = 2_000_000
-"""At most this many pairs of a subject and a value are compared; with more, all are taken to fit:
-so many values hardly depend on a few words of names."""
-MAX_STEPS = 3
+MAX_STEPS = 2_000_000
+"""At most this many comparisons, of names or of links of chains, are made of a predicate; with
+more, all are taken to fit: what so many have hardly depends on a few words of names."""
+MAX_LINKS = 3
 """Maximum number of links of a chain whose reverse is asked about, as in cards."""
 
 GetWords = Callable[[int], frozenset[str]]
+_Thing = TypeVar("_Thing")
 
 
 class ChainEnds(NamedTuple):
@@ -30,6 +31,27 @@ class ChainEnds(NamedTuple):
     """The most triplets whose questions have different subjects and the same object."""
     objects: int
     """The most whose questions have different objects and the same subject."""
+
+
+class _TooManyStepsError(Exception):
+    """More comparisons are needed than are made."""
+
+
+class _Steps:
+    """Counts comparisons."""
+
+    def __init__(self) -> None:
+        self._n_left = MAX_STEPS
+
+    def count(self, n: int) -> None:
+        """Counts some that are about to be made.
+
+        Raises:
+            _TooManyStepsError: there are too many.
+        """
+        self._n_left -= n
+        if self._n_left < 0:
+            raise _TooManyStepsError
 
 
 def count_fitting_pairs(
@@ -42,28 +64,85 @@ def count_fitting_pairs(
         get_words: returns the words of a name.
         limit: the number above which it does not matter how many there are.
     """
-    holders: dict[int, list[int]] = {}
-    for s, every in values.items():
-        for o in every:
-            holders.setdefault(o, []).append(s)
-    if len(holders) * len(values) > MAX_COMPARED:
+    if len(values) < 2:
+        return 0
+    try:
+        return _PairCounter(values, get_words).count(limit)
+    except _TooManyStepsError:
         return limit
-    n_pairs = 0
-    for value, subjects in sorted(holders.items(), key=lambda item: -len(item[1])):
-        words = get_words(value)
-        alike = {o for o in holders if may_name_one_thing(get_words(o), words)}
-        true = Counter(len(get_words(s) & words) for s in subjects)
-        false = Counter(
-            len(get_words(s) & words) for s, every in values.items() if alike.isdisjoint(every)
-        )
-        n_pairs += sum(min(n, false[n_shared]) for n_shared, n in true.items())
-        if n_pairs >= limit:
-            return limit
-    return n_pairs
+
+
+class _PairCounter:
+    """Counts pairs of claims. Values whose names have the same words are compared once."""
+
+    def __init__(self, values: Mapping[int, Collection[int]], get_words: GetWords) -> None:
+        self._get_words = get_words
+        self._steps = _Steps()
+        self._n_subjects = len(values)
+        self._holders: dict[int, list[int]] = {}
+        for s, every in values.items():
+            for o in every:
+                self._holders.setdefault(o, []).append(s)
+        self._named: dict[frozenset[str], list[int]] = {}
+        for o in self._holders:
+            self._named.setdefault(get_words(o), []).append(o)
+        self._names = _group_by_word((words, words) for words in self._named)
+        self._subjects = _group_by_word((s, get_words(s)) for s in values)
+
+    def count(self, limit: int) -> int:
+        n_pairs = 0
+        false: dict[frozenset[str], Counter[int]] = {}
+        for value, subjects in sorted(self._holders.items(), key=lambda item: -len(item[1])):
+            words = self._get_words(value)
+            if words not in false:
+                false[words] = self._count_false(words)
+            self._steps.count(len(subjects))
+            true = Counter(len(self._get_words(s) & words) for s in subjects)
+            n_pairs += sum(min(n, false[words][n_shared]) for n_shared, n in true.items())
+            if n_pairs >= limit:
+                return limit
+        return n_pairs
+
+    def _count_false(self, words: frozenset[str]) -> Counter[int]:
+        """Counts the subjects without a value of such a name, by the words they share with it."""
+        holders: set[int] = set()
+        for name in self._find_alike(words):
+            for value in self._named[name]:
+                self._steps.count(len(self._holders[value]))
+                holders.update(self._holders[value])
+        shared: Counter[int] = Counter()
+        for word in words:
+            sharing = self._subjects.get(word, ())
+            self._steps.count(len(sharing))
+            shared.update(s for s in sharing if s not in holders)
+        counts = Counter(shared.values())
+        counts[0] = self._n_subjects - len(holders) - len(shared)
+        return counts
+
+    def _find_alike(self, words: frozenset[str]) -> list[frozenset[str]]:
+        """Finds the names of values that may be other names of what has a name of such words."""
+        if not words:
+            self._steps.count(len(self._named))
+            found = set(self._named)
+        else:
+            found = {frozenset[str]()} & self._named.keys()
+            for word in words:
+                self._steps.count(len(self._names[word]))
+                found.update(self._names[word])
+        return [name for name in found if may_name_one_thing(name, words)]
+
+
+def _group_by_word(named: Iterable[tuple[_Thing, frozenset[str]]]) -> dict[str, list[_Thing]]:
+    """Returns each word with the things whose names have it."""
+    groups: dict[str, list[_Thing]] = {}
+    for thing, words in named:
+        for word in words:
+            groups.setdefault(word, []).append(thing)
+    return groups
 
 
 def find_chain_ends(links: Mapping[int, Collection[int]], get_words: GetWords) -> ChainEnds:
-    """Finds what can be asked about the reverse of chains of up to ``MAX_STEPS`` links.
+    """Finds what can be asked about the reverse of chains of up to ``MAX_LINKS`` links.
 
     A triplet about the reverse of a chain from ``low`` to ``high`` asks what ``low`` is a value of,
     beside another subject of which that is true, or what ``high`` has for a value, beside a true
@@ -77,40 +156,74 @@ def find_chain_ends(links: Mapping[int, Collection[int]], get_words: GetWords) -
     for s, every in links.items():
         for o in every:
             sources.setdefault(o, []).append(s)
+    steps = _Steps()
+    subjects = _Claims(sources, get_words, steps)
+    objects = _Claims(links, get_words, steps)
+    try:
+        for low in links:
+            for high in _find_ends(links, low, steps):
+                if low in sources:
+                    subjects.add(low, high)
+                if high in links:
+                    objects.add(high, low)
+    except _TooManyStepsError:
+        n_most = min(len(links), len(sources))
+        return ChainEnds(n_most, n_most)
+    return ChainEnds(subjects.count(), objects.count())
 
-    def count_shared(term: int, other: int) -> int:
-        return len(get_words(term) & get_words(other))
 
-    def group(term: int, neighbours: Collection[int]) -> dict[int, list[int]]:
-        groups: dict[int, list[int]] = {}
-        for other in neighbours:
-            groups.setdefault(count_shared(other, term), []).append(other)
+class _Claims:
+    """False claims about reverse chains that a true claim about the same term fits.
+
+    Args:
+        neighbours: term → those that a true claim links it with.
+        get_words: returns the words of a name.
+        steps: counts comparisons.
+    """
+
+    def __init__(
+        self, neighbours: Mapping[int, Collection[int]], get_words: GetWords, steps: _Steps
+    ) -> None:
+        self._neighbours, self._get_words, self._steps = neighbours, get_words, steps
+        self._groups: dict[int, dict[int, list[int]]] = {}
+        self._false: set[int] = set()
+        self._true: set[tuple[int, int]] = set()
+
+    def add(self, term: int, other: int) -> None:
+        """Adds the false claim that links a term with another, if a true claim fits it."""
+        n_shared = len(self._get_words(term) & self._get_words(other))
+        true = self._group(term).get(n_shared, ())
+        if any(one != other for one in true):
+            self._false.add(other)
+            self._true.add((term, n_shared))
+
+    def count(self) -> int:
+        """Counts the terms that false claims are about, or true ones if these are fewer."""
+        true = {one for term, n_shared in self._true for one in self._groups[term][n_shared]}
+        return min(len(self._false), len(true))
+
+    def _group(self, term: int) -> dict[int, list[int]]:
+        """Groups the neighbours of a term by the number of words that names have in common."""
+        groups = self._groups.get(term)
+        if groups is None:
+            self._steps.count(len(self._neighbours[term]))
+            groups = self._groups[term] = {}
+            words = self._get_words(term)
+            for other in self._neighbours[term]:
+                groups.setdefault(len(self._get_words(other) & words), []).append(other)
         return groups
 
-    below = {low: group(low, sources[low]) for low in links if low in sources}
-    above = {high: group(high, every) for high, every in links.items() if high in sources}
-    false_subjects, true_subjects = set(), set()
-    false_objects, true_objects = set(), set()
-    for low in links:
-        for high in _find_ends(links, low):
-            true = below.get(low, {}).get(count_shared(high, low), [])
-            if any(other != high for other in true):
-                false_subjects.add(high)
-                true_subjects.update(true)
-            true = above.get(high, {}).get(count_shared(low, high), [])
-            if any(other != low for other in true):
-                false_objects.add(low)
-                true_objects.update(true)
-    return ChainEnds(
-        min(len(false_subjects), len(true_subjects)), min(len(false_objects), len(true_objects))
-    )
 
-
-def _find_ends(links: Mapping[int, Collection[int]], start: int) -> set[int]:
+def _find_ends(links: Mapping[int, Collection[int]], start: int, steps: _Steps) -> set[int]:
     """Finds what chains of links from a term lead to."""
     ends: set[int] = set()
     reached = {start}
-    for _ in range(MAX_STEPS):
-        reached = {o for s in reached for o in links.get(s, ())} - ends
+    for _ in range(MAX_LINKS):
+        following: set[int] = set()
+        for s in reached:
+            values = links.get(s, ())
+            steps.count(len(values))
+            following.update(values)
+        reached = following - ends
         ends |= reached
     return ends - {start}

@@ -9,10 +9,8 @@ judged by its values and subjects (``kg.profile.rules``).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from typing import Literal
 
-from kg.base.plain_text import list_words
 from kg.profile.label_heads import (
     compile_heads,
     compile_words,
@@ -58,7 +56,6 @@ _BIRTHPLACE = re.compile(
     r"(?:birth|death) ?(?:place|city|town|country)|(?:was )?(?:born|died) in)"
 )
 _SEX = re.compile(r"(?:has |biological )*(?:sex|gender|sex or gender)")
-_DOCUMENT_TYPE = re.compile(r"(?:has )?(?:(?:legal )?(?:document|act) type|type (?:of )?document)")
 # Several of them, even where the same word in the singular is one.
 _SEVERAL_HEADS = compile_heads("dates codes units identifiers ids numbers values")
 _CONTACTS = compile_words("phone* telephone* fax mobile* email* mail*")
@@ -184,36 +181,16 @@ _SINGLE_BY_DEFINITION = frozenset(
         ),
         # Organization Ontology (W3C Recommendation 2014): a Membership is an n-ary relation
         (("http://www.w3.org/ns/org#",), "organization member"),
-        # European Legislation Identifier
+        # European Legislation Identifier: a law has one legal type
         (
             ("http://data.europa.eu/eli/ontology#",),
             "type_document in_force realizes embodies",
-        ),
-        (
-            ("http://schema.org/", "https://schema.org/"),
-            "eventStatus eventAttendanceMode itemCondition availability",
         ),
     )
     for namespace in namespaces
     for name in names.split()
 )
 """Predicates of which their vocabularies give each subject one value."""
-_COUNTRIES = frozenset(
-    list_words(
-        "afghanistan albania algeria angola argentina armenia australia austria azerbaijan "
-        "bangladesh belarus belgium bolivia brazil britain bulgaria cambodia cameroon canada chile "
-        "china colombia croatia cuba cyprus czechia denmark ecuador egypt england estonia ethiopia "
-        "finland france germany ghana great_britain greece guatemala hungary iceland india "
-        "indonesia iran iraq ireland israel italy jamaica japan jordan kenya latvia lebanon "
-        "lithuania luxembourg malaysia malta mexico moldova monaco mongolia morocco nepal "
-        "netherlands new_zealand nigeria north_korea northern_ireland norway pakistan palestine "
-        "peru philippines poland portugal romania russia saudi_arabia scotland serbia slovakia "
-        "slovenia somalia south_africa south_korea spain sweden switzerland syria taiwan tanzania "
-        "thailand the_netherlands tunisia turkey uganda uk ukraine united_kingdom united_states "
-        "united_states_of_america uruguay us usa venezuela vietnam wales yugoslavia zimbabwe "
-        "europe asia africa america"
-    )
-)
 _RANGES = (
     (compile_heads("latitude lat"), -90, 90),
     (compile_heads("longitude lon long"), -180, 180),
@@ -289,12 +266,6 @@ def is_single_by_definition(iri: str) -> bool:
     return iri in _SINGLE_BY_DEFINITION
 
 
-def mixes_countries(names: Collection[str]) -> bool:
-    """Returns whether some, but not all, places are countries or continents."""
-    n_countries = sum(name.casefold().replace(" ", "_") in _COUNTRIES for name in names)
-    return 0 < n_countries < len(names)
-
-
 def is_parent(label: str) -> bool:
     """Returns whether a predicate gives the father or the mother, of which everyone has one."""
     return _PARENT.fullmatch(label.casefold()) is not None
@@ -303,7 +274,7 @@ def is_parent(label: str) -> bool:
 def is_birthplace(label: str) -> bool:
     """Returns whether a predicate says where somebody was born or died: once, in one place.
 
-    But a city lies in a country, so that both may be true.
+    But a city lies in a country, so that both may be true (``PredicateProfile.has_one_level``).
     """
     return _BIRTHPLACE.fullmatch(label.casefold()) is not None
 
@@ -311,11 +282,6 @@ def is_birthplace(label: str) -> bool:
 def is_sex(label: str) -> bool:
     """Returns whether a predicate gives the sex of a living being. A product may be for both."""
     return _SEX.fullmatch(label.casefold()) is not None
-
-
-def is_document_type(label: str) -> bool:
-    """Returns whether a predicate says what a document is legally: a law is no regulation."""
-    return _DOCUMENT_TYPE.fullmatch(label.casefold()) is not None
 
 
 def is_repeatable(label: str) -> bool:

@@ -13,13 +13,14 @@ import msgspec
 from kg.graph import Graph
 from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
 from kg.profile.names import Names, is_usable_iri
-from kg.profile.plausibility import ValueKind, is_birthplace, is_text, mixes_countries
+from kg.profile.plausibility import ValueKind, is_birthplace, is_text
 from kg.profile.record_nouns import (
     is_document,
     is_event,
     is_exclusive_record,
     is_living,
     is_record,
+    is_settlement,
     names_participant,
     names_record_part,
 )
@@ -34,8 +35,6 @@ MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say in brackets."""
 MAX_CONTAINED_SHARE = 0.5
 """Maximum share of them, above that of values at random, whose value is in the subject's name."""
-MAX_PLACES = 1_000
-"""Maximum number of birthplaces that are compared with each other."""
 SAMPLE_SIZE = 1_000
 """At most this many links are compared with names, evenly spaced."""
 MAX_CODES = 20
@@ -85,8 +84,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     describes_living: bool
     """Whether its subjects are people or animals."""
     has_one_level: bool
-    """Whether none of its values seems to be a part of another: no city and its country. Only
-    tested of birthplaces."""
+    """Whether all values are members of one class of settlements, such as cities, and none is
+    linked with another. Only tested of birthplaces."""
     chained_subjects: int
     """Subjects with a value that is another subject, and has another value than itself."""
     is_asymmetric: bool
@@ -108,10 +107,11 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
     is_in_names: bool
     """Whether the names of its subjects have its values in them: "Megavolt" has "Mega"."""
-    fitting_pairs: int
+    fitting_pairs: int = 0
     """Number of pairs of a true and a false claim about a value that names do not tell apart; not
-    counted above the number of subjects (see ``count_fitting_pairs``)."""
-    ends: ChainEnds
+    counted above the number of subjects (see ``count_fitting_pairs``). This and the next are
+    counted by ``GraphProfiler.compare_names``, of predicates with a rule that needs them."""
+    ends: ChainEnds = ChainEnds(0, 0)
     """What questions about the reverse of its chains can be about."""
 
     @property
@@ -191,16 +191,8 @@ class GraphProfiler:
         for s, o in pairs:
             subjects.setdefault(s, []).append(o)
         counts = Counter(o for _, o in pairs)
-        known: dict[int, list[int]] = {}
-        for s, o in self._closure.iter_pairs(p):
-            known.setdefault(s, []).append(o)
-        named = {
-            s: values
-            for s, every in known.items()
-            if (self._degrees[s] > (s in subjects) or s in self._types)
-            and is_nameable(s)
-            and (values := list(filter(is_nameable, every)))
-        }
+        known = self._list_known_values(p)
+        named = self._select_named(known, subjects)
         objects = {o for s, every in known.items() if is_nameable(s) for o in every}
         holders = Counter(value for values in named.values() for value in values)
         named_links = [(s, o) for s, values in named.items() for o in values]
@@ -251,18 +243,53 @@ class GraphProfiler:
             askable_values=sum(n > 1 for n in holders.values()),
             is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
             is_in_names=n_contained > MAX_CONTAINED_SHARE * len(sample),
-            fitting_pairs=self._count_fitting_pairs(named),
-            ends=find_chain_ends(
-                {
-                    s: [o for o in every if is_nameable(o)]
-                    for s, every in known.items()
-                    if is_nameable(s)
-                }
-                if any(links.values())
-                else {},
-                self._names.get_words,
-            ),
         )
+
+    def compare_names(self, profile: PredicateProfile, rule: str) -> PredicateProfile:
+        """Returns the profile with what the names of subjects and values leave to ask about.
+
+        Args:
+            profile: the profile of a predicate.
+            rule: its rule, which decides what is counted.
+        """
+        p = self._index.terms.get(profile.iri)
+        if p is None:
+            return profile
+        known = self._list_known_values(p)
+        if rule == "one value":
+            named = self._select_named(known, self._index.get_subjects(p))
+            n_pairs = self._count_fitting_pairs(named)
+            return msgspec.structs.replace(profile, fitting_pairs=n_pairs)
+        is_nameable = self._names.is_nameable
+        links = {
+            s: list(filter(is_nameable, every)) for s, every in known.items() if is_nameable(s)
+        }
+        return msgspec.structs.replace(profile, ends=find_chain_ends(links, self._names.get_words))
+
+    def _list_known_values(self, p: int) -> dict[int, list[int]]:
+        """Lists the values of each subject, also those that follow from other facts."""
+        known: dict[int, list[int]] = {}
+        for s, o in self._closure.iter_pairs(p):
+            known.setdefault(s, []).append(o)
+        return known
+
+    def _select_named(
+        self, known: Mapping[int, Sequence[int]], subjects: Collection[int]
+    ) -> dict[int, list[int]]:
+        """Selects the subjects that a question can name, with the values that it can state.
+
+        Args:
+            known: subject → its values.
+            subjects: those with a stated value.
+        """
+        is_nameable = self._names.is_nameable
+        return {
+            s: values
+            for s, every in known.items()
+            if (self._degrees[s] > (s in subjects) or s in self._types)
+            and is_nameable(s)
+            and (values := list(filter(is_nameable, every)))
+        }
 
     def _count_fitting_pairs(self, values: Mapping[int, Sequence[int]]) -> int:
         """Counts pairs of claims that names do not tell apart; literals share hardly any words."""
@@ -281,20 +308,18 @@ class GraphProfiler:
         return "figures" if all(map(_FIGURE.match, lexicals)) else "texts"
 
     def _have_one_level(self, values: Collection[int]) -> bool:
-        """Returns whether no value is a part of another, as far as names, classes and links say."""
-        index, terms = self._index, self._index.terms
-        if len(values) > MAX_PLACES or terms.blanks & set(values):
+        """Returns whether all values are of one class of settlements, and none links to another.
+
+        Names do not tell: Brooklyn is a part of New York City, and Houston of Texas.
+        """
+        if any(map(self._index.terms.is_literal, values)):
             return False
-        words = [self._names.get_words(o) for o in values]
-        has_parts = any(a < b for a, b in itertools.permutations(words, 2))
-        if has_parts or mixes_countries([self._names.get_name(o) for o in values]):
-            return False
-        things = [o for o in values if not terms.is_literal(o)]
-        kinds = {classes for o in things if (classes := frozenset(self._list_types(o)))}
-        return len(kinds) < 2 and not any(
+        kinds = [set(self._list_types(o)) for o in values]
+        shared = set.intersection(*kinds) if kinds else set()
+        return any(self._is_of_kind(c, is_settlement) for c in shared) and not any(
             target != o and target in values
-            for o in things
-            for _, target in index.iter_out_edges(o)
+            for o in values
+            for _, target in self._index.iter_out_edges(o)
         )
 
     def _list_codes(self, counts: Counter[int]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 
 import msgspec
@@ -96,6 +96,7 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
 def assess_predicates(
     judged: Iterable[tuple[PredicateProfile, Judgement]],
     given: Mapping[str, GivenRule],
+    compare_names: Callable[[PredicateProfile, RuleKind], PredicateProfile],
     kinds: Mapping[str, Collection[str]] = MappingProxyType({}),
     index: Index | None = None,
 ) -> tuple[Readiness, ...]:
@@ -104,11 +105,12 @@ def assess_predicates(
     Args:
         judged: all predicates, with the rules about them.
         given: predicate → the rule that the ontology or the user's own shapes state.
+        compare_names: adds what names leave to ask about, see ``GraphProfiler``.
         kinds: predicate → the kinds of all rules that contradict claims about its values.
         index: the facts, by which predicates are found that link the same things.
     """
     assessed = [
-        _assess_predicate(*pair, given.get(pair[0].iri), kinds.get(pair[0].iri, ()))
+        _assess_predicate(*pair, given.get(pair[0].iri), compare_names, kinds.get(pair[0].iri, ()))
         for pair in judged
     ]
     assessed.sort(key=lambda pair: (-pair[1], -pair[0].facts * bool(pair[0].label), pair[0].iri))
@@ -138,7 +140,8 @@ def find_askable_predicates(
     given = find_given_rules(constraints, "the shapes state it")
     profiler = GraphProfiler(graph, Names(graph, labels))
     unjudged = Judgement("", None, "", "")
-    rows = assess_predicates(((p, unjudged) for p in profiler.iter_profiles(given)), given)
+    judged = ((profile, unjudged) for profile in profiler.iter_profiles(given))
+    rows = assess_predicates(judged, given, profiler.compare_names)
     return [row.iri for row in rows if row.is_asked]
 
 
@@ -290,6 +293,7 @@ def _assess_predicate(
     profile: PredicateProfile,
     judgement: Judgement,
     given: GivenRule | None,
+    compare_names: Callable[[PredicateProfile, RuleKind], PredicateProfile],
     kinds: Collection[str],
 ) -> tuple[Readiness, int]:
     """Returns what can be asked, and the number of balanced triplets."""
@@ -297,9 +301,11 @@ def _assess_predicate(
     is_doubtful = judgement.is_doubtful
     if given is not None and (judgement.origin is None or given.covers_all):
         rule, support, is_doubtful = given.kind, given.support, False
-    n_balanced = count_balanced_triplets(profile, rule)
     if profile.has_texts:
         rule, is_doubtful = "", False
+    if rule and profile.label:
+        profile = compare_names(profile, rule)
+    n_balanced = count_balanced_triplets(profile, rule)
     reason = ""
     if not is_usable_iri(profile.iri):
         reason = "its IRI is malformed"

@@ -70,6 +70,8 @@ _LIVING = compile_heads(
     "scientist* royal* monarch* king* queen* citizen* resident* passenger* prisoner* soldier* "
     "animal* horse* dog* cat* bird* mammal* cow* donor* respondent* speaker* candidate*"
 )
+# Not "settlement" or "populated place": a borough is one, too, and so is its city.
+_SETTLEMENT = compile_heads("city cities town* village* hamlet* municipalit* commune*")
 _ORDERED = compile_heads(
     "version* revision* edition* release* draft* document* chapter* section* page* paragraph* "
     "verse* stanza* episode* season* volume* issue* step* task* book* article* report* work* file* "
@@ -120,6 +122,11 @@ def names_record_part(label: str) -> bool:
 def is_living(noun: str) -> bool:
     """Returns whether the members of a class are people or animals."""
     return _LIVING.search(split_label(noun)[0]) is not None
+
+
+def is_settlement(noun: str) -> bool:
+    """Returns whether the members of a class are settlements of one level, such as cities."""
+    return _SETTLEMENT.search(split_label(noun)[0]) is not None
 
 
 def is_document(noun: str) -> bool:

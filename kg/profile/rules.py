@@ -17,7 +17,6 @@ from kg.profile.plausibility import (
     find_bounds,
     is_birthplace,
     is_code_list,
-    is_document_type,
     is_parent,
     is_part,
     is_repeatable,
@@ -99,11 +98,11 @@ class Judgement(NamedTuple):
         return Judgement("", None, "", "what follows from the graph's axioms breaks its rule")
 
     def take_back(self) -> Judgement:
-        """Returns the judgement without a rule that the user rejects."""
+        """Returns the judgement without a rule that the user rejects: it is no longer in doubt."""
         if self.origin is None:
             return self
         reason = "confirm.toml says that its rule is false in the world"
-        return self._replace(origin=None, reason=reason)
+        return self._replace(kind="", origin=None, reason=reason)
 
 
 class GivenRule(NamedTuple):
@@ -210,7 +209,6 @@ def _is_single_by_nature(profile: PredicateProfile, declarations: Declarations) 
         is_single_by_definition(profile.iri)
         or profile.iri in declarations.cube
         or any(map(is_parent, names))
-        or any(map(is_document_type, names))
         or (profile.has_one_level and any(map(is_birthplace, names)))
         or (profile.describes_living and any(map(is_sex, names)))
     )

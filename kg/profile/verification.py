@@ -6,7 +6,8 @@ import itertools
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,9 @@ from kg.single_values import get_limited_predicate
 from kg.terms import RDF_TYPE, iri_tail, is_literal
 from kg.triples.index import Index
 
+_IRI = re.compile(r"<([^<>\s]*)>")
+_INVERSE = re.compile(r"\^<([^<>\s]*)>")
+_LOCAL_NAME = re.compile(r"\w*:([\w-]+(?:\.[\w-]+)*)")
 _ONE_WAY = "DisjointConstraintComponent"
 _VALUES = frozenset(
     f"{name}ConstraintComponent"
@@ -149,16 +153,22 @@ def find_given_rules(
     return found
 
 
-class LimitedTerms(NamedTuple):
+@dataclass(frozen=True)
+class LimitedTerms:
     """The predicates of which shapes contradict claims in other ways than by a number of values."""
 
-    text: str
-    """All that these shapes say."""
+    iris: frozenset[str] = frozenset()
+    """The IRIs in their paths, parameters and queries."""
+    inverse: frozenset[str] = frozenset()
+    """Those whose links they follow back."""
+    local_names: frozenset[str] = frozenset()
+    """Local names in their queries, which shorten IRIs."""
+
+    def __bool__(self) -> bool:
+        return bool(self.iris)
 
     def __contains__(self, iri: object) -> bool:
-        # SPARQL queries shorten IRIs.
-        tail = iri_tail(str(iri))
-        return str(iri) in self.text or re.search(rf":{re.escape(tail)}\b", self.text) is not None
+        return str(iri) in self.iris or iri_tail(str(iri)) in self.local_names
 
 
 def find_otherwise_limited(constraints: Iterable[Constraint]) -> LimitedTerms:
@@ -170,10 +180,33 @@ def find_otherwise_limited(constraints: Iterable[Constraint]) -> LimitedTerms:
         and (one.component not in _VALUES or "^" in one.path)
         and not (
             one.component == "NodeConstraintComponent"
-            and not find_otherwise_limited(itertools.chain.from_iterable(one.inner)).text
+            and not find_otherwise_limited(itertools.chain.from_iterable(one.inner))
         )
     ]
-    return LimitedTerms(" ".join(f"{one.path} {one.parameters} {one.inner}" for one in others))
+    texts = list(_iter_texts(others))
+    queries = [_IRI.sub(" ", query) for query in _iter_queries(others)]
+    return LimitedTerms(
+        frozenset(texts).union(*map(_IRI.findall, texts)),
+        frozenset(iri for text in texts for iri in _INVERSE.findall(text)),
+        frozenset(name for query in queries for name in _LOCAL_NAME.findall(query)),
+    )
+
+
+def _iter_texts(constraints: Iterable[Constraint]) -> Iterator[str]:
+    """Yields the paths and parameters of constraints, also of nested ones."""
+    for one in constraints:
+        yield one.path
+        for value in one.parameters.values():
+            yield from (value,) if isinstance(value, str) else value
+        yield from _iter_texts(itertools.chain.from_iterable(one.inner))
+
+
+def _iter_queries(constraints: Iterable[Constraint]) -> Iterator[str]:
+    for one in constraints:
+        query = one.parameters.get("select")
+        if isinstance(query, str):
+            yield query
+        yield from _iter_queries(itertools.chain.from_iterable(one.inner))
 
 
 def list_rule_kinds(
@@ -192,5 +225,5 @@ def list_rule_kinds(
             kind = ANSWER_TABLES.get(rule.kind, rule.kind)
             kinds.setdefault(rule.about, set()).add(re.sub("[_-]", " ", kind))
     for iri, found in kinds.items():
-        found.update(["other"] * (iri in others), [ONE_SUBJECT] * (f"^<{iri}>" in others.text))
+        found.update(["other"] * (iri in others), [ONE_SUBJECT] * (iri in others.inverse))
     return kinds

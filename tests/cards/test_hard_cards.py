@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shipped import open_shipped
 
 from cards.card import Card
-from cards.generation.card_maker import find_sides
+from cards.generation.card_maker import FACTORS, Side, find_sides
 from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import MAX_NEAR_DIFFERENCE, are_nearly_equal, read_alike
@@ -39,6 +39,19 @@ def card_set(rivers: KnowledgeBase) -> CardSet:
 def list_facts(card: Card) -> list[tuple[str, str, str]]:
     """Lists the asserted facts of a card as triples."""
     return [(t["subj"], t["pred"], t["obj"]) for t in card.meta["triples"] if "subj" in t]
+
+
+@pytest.mark.parametrize(("share", "max_chains"), [(10, 20), (10, 10), (30, 20), (90, 20), (90, 0)])
+def test_each_factor_sets_aside_another_number_of_terms(
+    rivers: KnowledgeBase, share: int, max_chains: int
+) -> None:
+    lookup = GraphLookup(rivers)
+    (pred,) = [p for p in lookup.kb.domain.predicates if p.endswith("flowsInto")]
+    pool = find_sides(lookup, pred, CardPlan(per_label=9))[0].pool
+    for chains in (max_chains, None):
+        side = Side(pool, False, 200, True, chains)
+        numbers = [side.count_terms(share, factor) for factor in sorted(FACTORS)]
+        assert numbers == sorted(set(numbers))
 
 
 @pytest.mark.parametrize("num_facts", [6, 20, 50])

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import random
+import sys
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from stage_calls import run_epoche
 
 from cards.card import read_cards
+from kg.profile import fitting_names
+from kg.profile.ceilings import ONE_SUBJECT
 from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
+from kg.profile.rules import GivenRule
+from kg.profile.verification import find_otherwise_limited, list_rule_kinds
+from kg.shapes import Constraint, Shapes
 from kg.words.name_forms import may_name_one_thing
 
 EX = "https://example.org/"
@@ -67,6 +76,99 @@ def test_ends_of_chains_need_a_true_claim_that_fits() -> None:
     assert find_chain_ends(links, words.__getitem__) == ChainEnds(subjects=1, objects=1)
     words[2] = frozenset({"x"})
     assert find_chain_ends(links, words.__getitem__) == ChainEnds(subjects=0, objects=0)
+
+
+def count_lines(function: Callable[[], object]) -> int:
+    """Counts the lines of ``fitting_names`` that a call runs, with each turn of a loop."""
+    n_lines = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> object:
+        nonlocal n_lines
+        if frame.f_code.co_filename != fitting_names.__file__:
+            return None
+        n_lines += event == "line"
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(previous)
+    return n_lines
+
+
+def make_citations(n_papers: int, n_cited: int) -> dict[int, list[int]]:
+    """Makes papers that each cite some of the earlier ones."""
+    rng = random.Random(1)
+    return {n: rng.sample(range(n), min(n, n_cited)) for n in range(1, n_papers)}
+
+
+@pytest.mark.parametrize(
+    ("values", "n_pairs"),
+    [
+        ({0: range(1, 30_000)}, 0),  # a catalogue of many data sets
+        ({0: range(10, 20_000), 1: range(20_000, 40_000)}, 2),
+        ({n: [20_000 + n] for n in range(20_000)}, 20_000),
+        ({n: [20_000 + n % 2] for n in range(20_000)}, 20_000),
+    ],
+)
+def test_many_values_are_compared_in_few_steps(
+    values: Mapping[int, Sequence[int]], n_pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting_names, "MAX_STEPS", 100_000)
+    n_facts = sum(map(len, values.values()))
+    found = []
+    n_lines = count_lines(
+        lambda: found.append(
+            count_fitting_pairs(values, lambda n: frozenset({"set", f"n{n}"}), len(values))
+        )
+    )
+    assert found == [n_pairs]
+    assert n_lines < 20 * (n_facts + 100_000)
+
+
+def test_many_chains_are_followed_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting_names, "MAX_STEPS", 100_000)
+    links = make_citations(1_000, 30)  # of 30,000 links; 27 million chains of three
+    found = []
+    n_lines = count_lines(
+        lambda: found.append(find_chain_ends(links, lambda n: frozenset({"paper", f"n{n}"})))
+    )
+    # So many that names leave enough of them.
+    assert min(found[0]) > 900
+    assert n_lines < 10 * (sum(map(len, links.values())) + 100_000)
+
+
+def read_constraints(path: Path, text: str) -> list[Constraint]:
+    path.write_text(
+        f"{SH} @prefix ex: <{EX}> . <{EX}S> a sh:NodeShape ; sh:targetClass ex:C ; {text} .",
+        "utf-8",
+    )
+    return list(Shapes.load(path).list_constraints())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sh:property [ sh:path [ sh:inversePath ex:partOf ] ; sh:maxCount 1 ]",
+        "sh:not [ sh:property [ sh:path ex:partOf ; sh:minCount 1 ] ]",
+        "sh:property [ sh:path ex:name ; sh:disjoint ex:partOf ]",
+        'sh:sparql [ sh:select "SELECT $this WHERE { $this ex:partOf ?x. ?x ex:a-part ex:b }" ; '
+        f'sh:prefixes [ sh:declare [ sh:prefix "ex" ; sh:namespace "{EX}" ] ] ]',
+        f'sh:sparql [ sh:select "SELECT $this WHERE {{ $this <{EX}partOf> ?x }}" ]',
+    ],
+)
+def test_shapes_limit_what_they_name_and_not_what_begins_alike(tmp_path: Path, text: str) -> None:
+    limited = find_otherwise_limited(read_constraints(tmp_path / "s.ttl", text))
+    assert EX + "partOf" in limited
+    assert not [name for name in ("part", "partO", "a", "a-par", "Of") if EX + name in limited]
+    given = {EX + name: GivenRule("one value", "stated") for name in ("part", "partOf")}
+    kinds = list_rule_kinds({}, given, limited)
+    assert kinds[EX + "part"] == {"one value"}
+    assert kinds[EX + "partOf"] >= {"one value", "other"}
+    assert (ONE_SUBJECT in kinds[EX + "partOf"]) is ("inversePath" in text)
+    assert not find_otherwise_limited([])
 
 
 def write_tree(path: Path) -> Path:

@@ -296,6 +296,33 @@ def test_every_rule_can_be_taken_back(people: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_a_rejected_rule_is_no_longer_in_doubt(tmp_path: Path) -> None:
+    lines = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    lines += [
+        f'ex:o{n} a ex:Offer ; rdfs:label "Offer {"abcdefgh"[n % 8]}{"klmno"[n // 8]}" ; '
+        f"ex:price {n % 5} ."
+        for n in range(40)
+    ]
+    path, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    path.write_text("\n".join(lines), "utf-8")
+    init = ("kg", "init", path, "--out", folder)
+    assert run_epoche(*init).code == 0
+    assert read_defaults(folder) == {"price"}
+    edit_answers(folder, (f'# "{EX}price" = false', f'"{EX}price" = false'))
+    for _ in range(2):
+        done = run_epoche(*init)
+        assert done.code == 0, done.err
+        report = json.loads(run_epoche(*init, "--json").out)
+        assert report["doubtful"] == 0
+        assert "Answer the" not in report["advice"]
+        (row,) = report["predicates"]
+        assert row["reason"] == "confirm.toml says that its rule is false in the world"
+        assert "0 more predicates could be asked" in (folder / "readiness.md").read_text("utf-8")
+        # The answer stays, with what it is about.
+        confirm = (folder / "confirm.toml").read_text("utf-8")
+        assert f'\n"{EX}price" = false  # price: 40 of 40 subjects have one value' in confirm
+
+
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
