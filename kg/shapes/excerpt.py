@@ -1,10 +1,14 @@
 """Reduces shapes to those of their constraints that a claim with some predicates can violate.
 
 A publisher's node shape says everything about a class, but adding a triple can violate only the
-constraints that read its predicate. A constraint is left out only where fewer constraints accept
-more nodes, not inside ``sh:not``, ``sh:or``, ``sh:xone`` or qualified counts. So what contradicts a
-claim stays. An excerpt contradicts more only about a thing that already breaks a shape named by
-``sh:node`` or ``sh:and``: it cannot break that shape again, but may newly break the excerpt.
+constraints that read its predicate, or any of a shape that it applies to another thing: by a path
+or target with its predicate. Shapes of the latter kind stay whole wherever they are used. Nothing
+is inferred from a claim, so that a domain or range applies no shape (docs/explanation/labels.md).
+
+A constraint is left out only where fewer constraints accept more nodes, not inside ``sh:not``,
+``sh:or``, ``sh:xone`` or qualified counts. So what contradicts a claim stays. An excerpt
+contradicts more only about a thing that already breaks a shape named by ``sh:node`` or ``sh:and``:
+it cannot break that shape again, but may newly break the excerpt.
 """
 
 from __future__ import annotations
@@ -15,8 +19,10 @@ from typing import NamedTuple
 
 from kg.shapes.model import Parameter, Shape
 from kg.shapes.paths import iter_steps
-from kg.terms import RDF_TYPE
+from kg.terms import RDF_TYPE, RDFS
 
+_TYPING = (RDF_TYPE, RDFS + "subClassOf")
+"""Predicates with which a claim can make anything a focus node or an instance of a class."""
 _COMPARISONS = frozenset(("Equals", "Disjoint", "LessThan", "LessThanOrEquals"))
 _MONOTONE = frozenset(("Property", "Node", "And"))
 """Components for which a nested shape with fewer constraints accepts more nodes, one by one."""
@@ -52,13 +58,19 @@ def find_fixed_shapes(shapes: Mapping[str, Shape]) -> frozenset[str]:
         if parameter.component not in _MONOTONE
         for node in parameter.shapes
     ]
-    fixed: set[str] = set()
+    return frozenset(_find_reachable(shapes, open_nodes))
+
+
+def _find_reachable(shapes: Mapping[str, Shape], nodes: Iterable[str]) -> set[str]:
+    """Finds shapes and all that they refer to, directly or not."""
+    reachable: set[str] = set()
+    open_nodes = list(nodes)
     while open_nodes:
         node = open_nodes.pop()
-        if node not in fixed:
-            fixed.add(node)
+        if node not in reachable:
+            reachable.add(node)
             open_nodes += [inner for each in shapes[node].parameters for inner in each.shapes]
-    return frozenset(fixed)
+    return reachable
 
 
 class Excerpt:
@@ -78,7 +90,7 @@ class Excerpt:
         self, shapes: Mapping[str, Shape], fixed: Collection[str], predicates: Collection[str]
     ) -> None:
         self._all = shapes
-        self._fixed = fixed
+        self._fixed = frozenset(fixed)
         self._predicates = frozenset(predicates)
         self._visited: set[str] = set()
         self.shapes: dict[str, Shape] = {}
@@ -86,15 +98,30 @@ class Excerpt:
 
     def reduce(self, nodes: Iterable[str]) -> None:
         """Reduces shapes, and those that they refer to."""
-        for node in nodes:
-            self._reduce(node)
+        roots = tuple(nodes)
+        if self._predicates.isdisjoint(_TYPING):
+            self._fixed = self._fixed | self._find_newly_applied(roots)
+            for node in roots:
+                self._reduce(node)
+
+    def _find_newly_applied(self, roots: Iterable[str]) -> set[str]:
+        """Finds shapes that a claim can apply to more nodes, so that all their constraints matter.
+
+        A shape may be reached in several ways, but there is only one excerpt of it.
+        """
+        applied: list[str] = []
+        for node in _find_reachable(self._all, roots):
+            shape = self._all[node]
+            targets = {*shape.targets.subjects_of, *shape.targets.objects_of}
+            if not self._predicates.isdisjoint(targets):
+                applied.append(node)
+            elif self._reads(shape):
+                applied += [inner for each in shape.parameters for inner in each.shapes]
+        return _find_reachable(self._all, applied)
 
     def _reduce(self, node: str) -> None:
         shape = self._all[node]
-        # A class, or the predicate as a target, makes the thing a focus node of the whole shape.
-        targets = {*shape.targets.subjects_of, *shape.targets.objects_of}
-        is_whole = RDF_TYPE in self._predicates or not self._predicates.isdisjoint(targets)
-        if node in self._visited or node in self._fixed or is_whole:
+        if node in self._visited or node in self._fixed:
             return
         self._visited.add(node)
         kept = [p for p in shape.parameters if self._is_violable(shape, p)]
@@ -111,8 +138,9 @@ class Excerpt:
             or not _KEYS.get(p.component, (p.component,))
         ]
         for parameter in final:
-            if parameter.component in _MONOTONE and not self._reads(shape):
-                self.reduce(parameter.shapes)
+            if parameter.component in _MONOTONE:
+                for inner in parameter.shapes:
+                    self._reduce(inner)
         if len(final) < len(shape.parameters):
             self.shapes[node] = replace(shape, parameters=tuple(final))
             for parameter in shape.parameters:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import random
-import re
 import sys
 from collections import Counter
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -472,35 +470,3 @@ def test_leaving_out_a_constraint_adds_no_violation(seed: int, tmp_path: Path) -
             assert reference.find_violations() == violations
         results.append(Counter((v.component, v.focus_node, v.path, v.value) for v in violations))
     assert results[1] <= results[0]
-
-
-@pytest.mark.slow
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_constraints_that_a_claim_cannot_violate_change_no_verdict(
-    seed: int, tmp_path: Path
-) -> None:
-    generator = CaseGenerator(seed)
-    facts, text = generator.make_graph(), generator.make_shapes()
-    note(f"{text}\n{facts}")
-    shapes = load_shapes(tmp_path, text)
-    graph = Graph.from_claims(facts)
-    whole = Oracle(graph, shapes, regime="none")
-    # What breaks a nested shape already breaks it no more with a claim, but may break its excerpt.
-    is_nested = bool(re.search("sh:(node|and) ", text)) and bool(whole.find_violations())
-    for pred in PREDICATES:
-        parts = shapes.select_constraints(shapes.targeted_nodes, [pred])
-        reduced = Oracle(graph, parts, regime="none")
-        reference = Oracle(graph, parts, regime="none", engine="pyshacl")
-        for _ in range(3):
-            claim = msgspec.structs.replace(generator.make_claim(), pred=pred)
-            label, expected = reduced.license(claim).label, whole.license(claim).label
-            if not is_nested or expected == "C":
-                assert label == expected, claim
-            with contextlib.suppress(ShapesEngineError):
-                assert reference.find_new_results(claim) == reduced.find_new_results(claim), claim
