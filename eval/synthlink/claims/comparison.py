@@ -11,7 +11,8 @@ import itertools
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from eval.synthlink.claims.lexicon import DIRECTIONS, RELATION_BY_WORD, SCOPES, SYMMETRIC
+from eval.synthlink.claims.lexicon import DIRECTIONS, RELATION_BY_WORD, SCOPES
+from eval.synthlink.claims.mutual_verbs import SYMMETRIC
 from eval.synthlink.claims.words import (
     Word,
     are_opposite,
@@ -339,6 +340,8 @@ def _compare_swapped(
     """Returns whether a claim says of B and A what the sentence says of A and B."""
     mine, theirs = roles
     if len(said) != len(told) or [*mine.directions.values()] != [*theirs.directions.values()]:
+        return _OPEN
+    if "with" in theirs.directions.values():
         return _OPEN
     for index, word in enumerate(said):
         for place, other in enumerate(told):

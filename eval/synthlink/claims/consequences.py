@@ -13,7 +13,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from eval.synthlink.claims.lexicon import LIGHT, RELATION_BY_WORD, SCOPES, SYMMETRIC
+from eval.synthlink.claims.lexicon import LIGHT, RELATION_BY_WORD, SCOPES, UNTELLING_NAMES
+from eval.synthlink.claims.mutual_verbs import COLLECTIVE
 from eval.synthlink.claims.verb_forms import IRREGULAR_PASTS
 from eval.synthlink.claims.words import Word, is_noun_of_lexicon
 from kg.base.plain_text import list_words
@@ -44,7 +45,18 @@ _ENDS: Final = frozenset(
 )
 """Words at which the part of a sentence ends in which phrases are found."""
 _AND: Final = "and"
-_BOTH: Final = frozenset(("between", "both", "together", "jointly", "either", "and"))
+_OF: Final = frozenset(("of", "between", "among", "amongst"))
+"""Words after which "A and B" belong to a noun as one: "the union of A and B"."""
+_OF_SUBJECTS: Final = _OF | frozenset(("from", "with", "against", "to", "for", "by", "in"))
+"""As before, where they belong to the subject: "a treaty with A and B ended it"."""
+_QUANTITIES: Final = frozenset(
+    list_words(
+        "hundred thousand million billion trillion dozen score hundreds thousands millions "
+        "billions dozens scores half third thirds quarter quarters percent double twice triple "
+        "most majority total average sum altogether"
+    )
+)
+"""Words of amounts that hold for several things together."""
 _BE: Final = frozenset(("is", "are", "was", "were", "been", "be", "being"))
 _AUXILIARIES: Final = _BE | {"has", "have", "had", "do", "does", "did", "became", "become"}
 _INTRANSITIVE: Final = frozenset(
@@ -60,10 +72,28 @@ _EXCEPTIONAL: Final = frozenset(
     )
 )
 """Words that may say less of a whole than of a part: "first in Britain" is not "first"."""
-_PRIVATIVE: Final = frozenset(
-    list_words("former future alleged fictional fictitious fake supposed later would-be rival")
+_OCCUPATIONS: Final = frozenset(
+    list_words(
+        "maker manufacturer company firm airline publisher retailer brewer carmaker shipbuilder "
+        "clockmaker watchmaker chemist biochemist physicist biologist engineer "
+        "inventor scientist researcher mathematician astronomer physician doctor surgeon botanist "
+        "zoologist geologist meteorologist oceanographer entomologist economist historian "
+        "archaeologist philosopher writer novelist poet author playwright painter sculptor "
+        "composer architect journalist photographer merchant trader industrialist businessman "
+        "entrepreneur banker lawyer politician statesman activist reformer campaigner teacher "
+        "carpenter mechanic printer farmer explorer navigator pharmacologist virologist "
+        "psychologist linguist trucker planter"
+    )
 )
-"""Words before a name that say that it was not, or not then, what is said of it."""
+"""Nouns before a name that say what somebody is, so that the name alone means the same."""
+_TELLING_APART: Final = frozenset(
+    list_words(
+        "former future alleged fictional fictitious fake supposed later rival "
+        "other another new old younger elder older junior senior original same wrong second third "
+        "next previous real true unknown imaginary"
+    )
+)
+"""Words before a name that say that it was not, or not then, what is said of it, or which one."""
 _WAS: Final = Word("was", "was", "light", 0)
 
 
@@ -134,10 +164,13 @@ def _is_past(word: Word) -> bool:
 
 
 def _drop_descriptions(words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Yields a sentence, and without what is said of a name before it: "the maker Busicom"."""
+    """Yields a sentence, and without what is said of a name before it: "the maker Busicom".
+
+    "A new Rome" is not Rome: only nouns that say what somebody is are left out.
+    """
     yield list(words)
     for place, word in enumerate(words):
-        if word.key not in ("the", "a", "an"):
+        if word.key != "the":
             continue
         after = place + 1
         while after < len(words) and _is_common(words[after]):
@@ -145,7 +178,7 @@ def _drop_descriptions(words: Sequence[Word]) -> Iterator[list[Word]]:
         end = after
         while end < len(words) and words[end].kind == "name":
             end += 1
-        if after == place + 1 or end == after:
+        if end == after or words[after - 1].key not in _OCCUPATIONS:
             continue
         # "the Swiss industry" names no Swiss: a name that belongs to a noun is no name alone.
         following = words[end] if end < len(words) else None
@@ -154,7 +187,7 @@ def _drop_descriptions(words: Sequence[Word]) -> Iterator[list[Word]]:
 
 
 def _is_common(word: Word) -> bool:
-    return word.kind == "content" and not _is_past(word) and word.key not in _PRIVATIVE
+    return word.kind == "content" and not _is_past(word) and word.key not in _TELLING_APART
 
 
 def _is_exceptional(word: Word) -> bool:
@@ -164,13 +197,17 @@ def _is_exceptional(word: Word) -> bool:
 def _iter_conjuncts(words: Sequence[Word]) -> Iterator[list[Word]]:
     """Yields a sentence, and with a part only of each "A, B and C"."""
     yield list(words)
+    if _is_of_all(words):
+        return
     for place, word in enumerate(words):
         if word.key != _AND or place == 0 or place + 1 >= len(words):
             continue
-        if any(one.key in _BOTH or one.key in SYMMETRIC for one in words if one is not word):
+        if any(one.key == _AND for one in words if one is not word):
             continue
         # "Its authors are A and B" does not say that they are A.
         if any(one.key in _BE for one in words[:place]) and not any(map(_is_past, words)):
+            continue
+        if _belong_to_noun(words, place):
             continue
         if _shares_noun(words, place):
             yield [*words[:place], *words[place + 2 :]]
@@ -180,6 +217,12 @@ def _iter_conjuncts(words: Sequence[Word]) -> Iterator[list[Word]]:
         if first is None or end is None:
             continue
         before, after = words[first:place], words[place + 1 : end]
+        # "The Food and Drug Act" is one act.
+        is_one = len(after) > len(before) or (
+            after[-1].key in UNTELLING_NAMES and before[-1].key not in UNTELLING_NAMES
+        )
+        if is_one and first and words[first - 1].key == "the":
+            continue
         items = [*_split_items(before), list(after)]
         for size in range(len(items) - 1, 0, -1):
             for kept in itertools.combinations(items, size):
@@ -187,6 +230,37 @@ def _iter_conjuncts(words: Sequence[Word]) -> Iterator[list[Word]]:
                 for index, item in enumerate(kept):
                     joined += [word, *item] if index and index == len(kept) - 1 else item
                 yield [*words[:first], *joined, *words[end:]]
+
+
+def _is_of_all(words: Sequence[Word]) -> bool:
+    """Returns whether what a sentence says may hold only of several things together."""
+    return any(
+        word.key in COLLECTIVE
+        or word.key in _QUANTITIES
+        or (word.kind == "number" and not _is_year(words, place))
+        for place, word in enumerate(words)
+    )
+
+
+def _is_year(words: Sequence[Word], place: int) -> bool:
+    """Returns whether a number is surely a year: not that of "they lost 1900 men"."""
+    if not words[place].number.is_year:
+        return False
+    is_of_name = place > 1 and words[place - 1].key == "of" and words[place - 2].kind == "name"
+    return is_of_name or place + 1 == len(words) or words[place + 1].kind != "content"
+
+
+def _belong_to_noun(words: Sequence[Word], place: int) -> bool:
+    """Returns whether what "and" joins belongs to a noun: "a mixture of copper and tin"."""
+    verb = find_verb(words)
+    is_subject = verb is not None and place < verb
+    start = place - 1
+    while start >= 0 and (
+        words[start].key in _ARTICLES
+        or (words[start].kind in ("name", "content") and not _is_past(words[start]))
+    ):
+        start -= 1
+    return start > 0 and words[start].key in (_OF_SUBJECTS if is_subject else _OF)
 
 
 def _shares_noun(words: Sequence[Word], place: int) -> bool:

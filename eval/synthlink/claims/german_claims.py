@@ -1,9 +1,9 @@
 """Writes a German claim with English words in English order, so that it can be compared.
 
-Each word is translated by a short list, or kept if the evidence has a word that is nearly the same
-("Kongress", "congress"). A word that is neither stays German, so that the claim is left open. Word
-order is that of main clauses; a claim whose object may stand first is not read at all, since its
-roles would be exchanged.
+Each word is translated by a short list, or replaced by the only word of the evidence that rules of
+spelling make the same ("Kongress", "congress"). A word that is neither stays German, so that the
+claim is left open. Word order is that of main clauses; a claim whose object may stand first is not
+read at all, since its roles would be exchanged (see ``german_order``).
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
+from eval.synthlink.claims.german_order import (
+    GENITIVE,
+    OBJECT,
+    Token,
+    is_subject_first,
+    split_phrases,
+)
 from eval.synthlink.claims.german_words import (
     IDIOMS,
     NAMES,
@@ -25,18 +32,9 @@ from eval.synthlink.claims.german_words import (
     fold_german,
 )
 from eval.synthlink.claims.words import Word
-from kg.base.plain_text import list_words
 
 _MAX_READINGS: Final = 24
 """Maximum number of readings of a claim."""
-_ARTICLES: Final = frozenset(
-    list_words(
-        "der die das den dem des ein eine einen einem einer eines sein seine seinen seiner ihr "
-        "ihre ihren ihrer"
-    )
-)
-_GENITIVE: Final = frozenset(("der", "des"))
-_OBJECT: Final = frozenset(("den", "dem", "einen", "einem", "ihn", "ihm"))
 _KINDS_OF_PLACE: Final = frozenset(("staat", "stadt", "insel", "fluss"))
 """Words that say nothing before the name of a place."""
 _PRONOUNS: Final = frozenset(("er", "sie", "es", "dieser", "diese", "dieses"))
@@ -45,19 +43,25 @@ _PERFECT: Final = frozenset(("hat", "haben", "hatte", "hatten"))
 _ENDINGS: Final = ("", "e", "en", "er", "es", "em", "n", "s", "ern", "nen", "ne", "se", "sen")
 _LINKING: Final = ("", "s", "n", "en", "es", "er", "e")
 _MIN_PART: Final = 3
-_MIN_SHARED: Final = 5
-"""Minimum number of equal letters at the start of words that are nearly the same."""
-_MAX_REST: Final = 3
+_MIN_COGNATE: Final = 6
+"""Minimum number of letters of a word of which an ending may be left out."""
 _RESPELT: Final = (
-    (re.compile(r"isch(?:e[nmrs]?)?$"), "ic"),
+    (re.compile(r"isch(?:e[nmrs]?)?$|ical$"), "ic"),
+    (re.compile(r"(?:ell|al)(?:e[nmrs]?)?$"), "al"),
+    (re.compile(r"iv(?:e[nmrs]?)?$"), "iv"),
     (re.compile(r"itat$"), "ity"),
-    (re.compile(r"ier(?:t|te|ten|ter|tes|en)$"), "at"),
+    (re.compile(r"(?:enz|ence)$"), "enc"),
+    (re.compile(r"ier(?:t|te|ten|ter|tes|en)$|ated$"), "at"),
+    (re.compile(r"mus$"), "m"),
     (re.compile(r"k"), "c"),
     (re.compile(r"z"), "c"),
     (re.compile(r"ph"), "f"),
     (re.compile(r"th"), "t"),
     (re.compile(r"ie$"), "y"),
+    (re.compile(r"([b-df-hj-np-tv-z])\1"), r"\1"),
+    (re.compile(r"(?<=[^aeiou])e$"), ""),
 )
+_PLURALS: Final = ("s", "es", "e", "en", "n")
 
 
 _SMALL: Final = frozenset(("was", "s", "it", "on", "the", "into"))
@@ -70,24 +74,6 @@ _FINITE: Final = (
 )
 
 
-class _Token(NamedTuple):
-    word: Word
-    key: str
-    is_capital: bool
-
-    @property
-    def is_article(self) -> bool:
-        return self.key in _ARTICLES
-
-    @property
-    def is_preposition(self) -> bool:
-        return self.key in PREPOSITIONS and self.word.kind != "name"
-
-    @property
-    def is_number(self) -> bool:
-        return self.word.kind == "number"
-
-
 def read_german(words: Sequence[Word], known: Collection[str]) -> list[list[Word]]:
     """Returns the readings of a German claim in English words and order; none if it is not sure.
 
@@ -96,14 +82,12 @@ def read_german(words: Sequence[Word], known: Collection[str]) -> list[list[Word
         known: words of the evidence, which is English, in lower case.
     """
     tokens = [
-        _Token(word, fold_german(word.text), word.text[:1].isupper())
+        Token(word, fold_german(word.text), word.text[:1].isupper())
         for word in words
         if word.key not in ("dann", "auch", "daraufhin", "spater", "schliesslich", "jahr")
     ]
-    if not tokens or tokens[0].key in _OBJECT or _is_inflected_object(tokens[0]):
+    if not tokens or tokens[0].key in OBJECT:
         return []
-    if tokens[0].key in _PRONOUNS:
-        tokens[0] = _name(tokens[0], "it")
     tokens = [
         token
         for token, after in itertools.zip_longest(tokens, tokens[1:])
@@ -118,7 +102,13 @@ def read_german(words: Sequence[Word], known: Collection[str]) -> list[list[Word
         if parts is None:
             continue
         head, verbs, rest = parts
+        finite = tokens[len(head)].key
+        is_acting = finite not in _PASSIVE
         for subject, others in _iter_subjects(head, rest):
+            if is_acting and not is_subject_first(subject, finite, others):
+                continue
+            if subject[0].key in _PRONOUNS:
+                subject = [_name(subject[0], "it"), *subject[1:]]
             for verb in verbs:
                 phrases = _order_phrases(others)
                 readings += _translate([*subject, *verb, *phrases], frozenset(known))
@@ -128,7 +118,7 @@ def read_german(words: Sequence[Word], known: Collection[str]) -> list[list[Word
 
 
 def _read_report(
-    main: Sequence[_Token], clause: Sequence[_Token], known: frozenset[str]
+    main: Sequence[Token], clause: Sequence[Token], known: frozenset[str]
 ) -> list[list[Word]]:
     """Returns the readings of "X found that Y did Z", whose clause has its verb at the end."""
     parts = _find_verb(main)
@@ -148,13 +138,13 @@ def translate_words(words: Sequence[Word], known: Collection[str]) -> list[Word]
     """Returns a German text with English words in its own order, with all that a word can mean."""
     found: list[Word] = []
     for word in words:
-        token = _Token(word, fold_german(word.text), word.text[:1].isupper())
+        token = Token(word, fold_german(word.text), word.text[:1].isupper())
         meanings = _find_meanings(token, frozenset(known))
         found += [part for meaning in meanings for part in _write(word, meaning)] or [word]
     return found
 
 
-def _iter_idioms(tokens: Sequence[_Token]) -> Iterable[list[_Token]]:
+def _iter_idioms(tokens: Sequence[Token]) -> Iterable[list[Token]]:
     """Yields the claim with a verb and what goes with it in English, as "brought to market"."""
     keys = [token.key for token in tokens]
     for forms, words, verb, endings in IDIOMS:
@@ -174,14 +164,9 @@ def _iter_idioms(tokens: Sequence[_Token]) -> Iterable[list[_Token]]:
     yield list(tokens)
 
 
-def _is_inflected_object(token: _Token) -> bool:
-    """Returns whether a first adjective has an ending of objects: "Synthetischen Indigo …"."""
-    return token.key.endswith("schen") and token.word.kind == "content"
-
-
 def _find_verb(
-    tokens: Sequence[_Token],
-) -> tuple[list[_Token], list[list[_Token]], list[_Token]] | None:
+    tokens: Sequence[Token],
+) -> tuple[list[Token], list[list[Token]], list[Token]] | None:
     """Returns what is before the verb, the verb in its English readings, and what is after it."""
     for place, token in enumerate(tokens):
         if place == 0 or token.is_capital or not _is_verb(token):
@@ -210,28 +195,29 @@ def _find_verb(
     return None
 
 
-def _is_verb(token: _Token) -> bool:
+def _is_verb(token: Token) -> bool:
     return token.key in _FINITE
 
 
-def _name(token: _Token, english: str) -> _Token:
+def _name(token: Token, english: str) -> Token:
     kind = "light" if english in _SMALL else token.word.kind
     word = token.word._replace(text=english, key=english.casefold(), kind=kind)
     return token._replace(word=word, key=f"={english}")
 
 
 def _iter_subjects(
-    head: list[_Token], rest: list[_Token]
-) -> Iterable[tuple[list[_Token], list[_Token]]]:
+    head: list[Token], rest: list[Token]
+) -> Iterable[tuple[list[Token], list[Token]]]:
     """Yields the subject, before or after the verb, and the other words after the verb."""
     is_adverbial = head[0].is_preposition or all(
-        token.is_number or (token.word.kind == "light" and token.key != "=it") for token in head
+        token.is_number or (token.word.kind == "light" and token.key not in _PRONOUNS)
+        for token in head
     )
     if not is_adverbial:
         yield head, rest
         return
     # "1803 verkaufte Frankreich Louisiana": where the subject ends is not sure.
-    if rest and rest[0].key in _OBJECT:
+    if rest and rest[0].key in OBJECT:
         return
     for end in range(1, len(rest) + 1):
         if rest[end - 1].is_preposition and end > 1:
@@ -241,24 +227,21 @@ def _iter_subjects(
             yield rest[:end], [*rest[end:], *head]
 
 
-def _order_phrases(tokens: Sequence[_Token]) -> list[_Token]:
+def _order_phrases(tokens: Sequence[Token]) -> list[Token]:
     """Returns objects before phrases of place: "at Bell Labs the transistor" in English order."""
-    chunks: list[list[_Token]] = []
-    for token in tokens:
-        before = chunks[-1][-1] if chunks else None
-        is_genitive = token.key in _GENITIVE and before is not None and before.is_capital
-        is_inner = before is not None and (before.is_preposition or before.is_article)
-        starts = token.is_number or token.is_preposition or (token.is_article and not is_genitive)
-        if before is None or (starts and not is_inner) or before.is_number:
-            chunks.append([token])
-        else:
-            chunks[-1].append(_name(token, "of") if is_genitive else token)
+    chunks = [
+        [
+            _name(token, "of") if place and token.key in GENITIVE else token
+            for place, token in enumerate(chunk)
+        ]
+        for chunk in split_phrases(tokens)
+    ]
     objects = [chunk for chunk in chunks if not chunk[0].is_preposition]
     places = [chunk for chunk in chunks if chunk[0].is_preposition]
     return [token for chunk in (*objects, *places) for token in chunk]
 
 
-def _translate(tokens: Sequence[_Token], known: frozenset[str]) -> list[list[Word]]:
+def _translate(tokens: Sequence[Token], known: frozenset[str]) -> list[list[Word]]:
     """Returns the readings of words in English; a word can have some."""
     choices: list[list[list[Word]]] = []
     for place, token in enumerate(tokens):
@@ -293,7 +276,7 @@ def _write(word: Word, meaning: str) -> list[Word]:
     return written
 
 
-def _find_meanings(token: _Token, known: frozenset[str]) -> list[str]:
+def _find_meanings(token: Token, known: frozenset[str]) -> list[str]:
     """Returns the English words for a German one; none if it is to be kept."""
     word = token.word
     if word.kind == "number":
@@ -351,11 +334,24 @@ def _split_compound(key: str, known: frozenset[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=10_000)
 def _find_cognate(key: str, known: frozenset[str]) -> str:
-    """Returns the only word of the evidence that is nearly the same as a German word."""
+    """Returns the only word of the evidence that rules of spelling make a German word.
+
+    "Kongress" is "congress", and "Kolonien" are "colonies". Empty if there is none, or several.
+    """
+    words = [word for word in known if word[:1].isalpha()]
     mine = _respell(key)
-    found = {word for word in known if word[:1].isalpha() and _are_near(mine, _respell(word))}
-    best = sorted(found, key=lambda word: (_respell(word) != mine, abs(len(word) - len(key)), word))
-    return best[0] if best else ""
+    found = [word for word in words if _respell(word) == mine]
+    if not found and len(key) >= _MIN_COGNATE:
+        bases = _list_bases(key)
+        found = [word for word in words if bases & _list_bases(word)]
+    return found[0] if len(found) == 1 else ""
+
+
+@lru_cache(maxsize=50_000)
+def _list_bases(word: str) -> frozenset[str]:
+    """Returns a word in common spelling, as it is and without endings of plurals."""
+    stems = (word.removesuffix(ending) for ending in _PLURALS)
+    return frozenset(map(_respell, (word, *stems)))
 
 
 @lru_cache(maxsize=50_000)
@@ -363,11 +359,3 @@ def _respell(word: str) -> str:
     for pattern, instead in _RESPELT:
         word = pattern.sub(instead, word)
     return word
-
-
-def _are_near(first: str, second: str) -> bool:
-    shared = len(
-        list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
-    )
-    rests = len(first) - shared, len(second) - shared
-    return first == second or (shared >= _MIN_SHARED and max(rests) <= _MAX_REST)

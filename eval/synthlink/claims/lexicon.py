@@ -245,14 +245,6 @@ PHRASES: Final[dict[tuple[str, str], str]] = {
     for verb in verbs.split()
 }
 """Verb and its particle → a verb that says the same."""
-SYMMETRIC: Final = frozenset(
-    list_words(
-        "met married fought joined linked connected equalled resembled allied traded matched "
-        "differed competed united combined shared exchanged helped supported opposed influenced "
-        "inspired knew visited resembles heiratete traf half kannte"
-    )
-)
-"""Verbs that say the same of A and B as of B and A."""
 
 WHY: Final = frozenset(
     list_words(

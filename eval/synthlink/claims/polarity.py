@@ -63,6 +63,11 @@ _ASIDE: Final = re.compile(
     rf",\s*(?:whatever|contrary to what) [^,.;]{{0,40}}\b{_SAY}(?: at school)?(?=[\s.]*$)",
     re.IGNORECASE,
 )
+# A word between "did not" and its verb, which is left beside the verb: "did not only reach".
+_ADVERB = (
+    r"(?P<adverb>(?:(?!(?:apply|supply|rely|reply|comply|multiply|fly|ally|imply|rally)\b)[a-z]+ly|"
+    r"just|even|also|always|quite|yet|first|then|once|again|soon|still|often|much)\s+)?"
+)
 # A plain negation of the verb, which denies the sentence without it.
 _NOT: Final = re.compile(
     r"^nor\s+(?:did|does|do|is|are|was|were|has|have|had)\b|"
@@ -70,7 +75,7 @@ _NOT: Final = re.compile(
     r"(?P<other>is|are|was|were|has|have|had|can|could|will|would)\s+not|cannot|never|"
     r"at no time|by no means|in no way|"
     r"(?P<short>is|are|was|were|has|have|had|ca|could|would)n['’]t)\b(?:\s+(?:ever|really|actually))?"
-    r"(?(do)(?:\s+(?P<base>[a-z]+)\b)?)",
+    rf"(?(do)(?:\s+{_ADVERB}(?P<base>[a-z]+)\b)?)",
     re.IGNORECASE,
 )
 _NEITHER: Final = re.compile(r"^neither\s+(?P<first>[^,;]+?)\s+nor\s+(?=[^\W\d_])", re.IGNORECASE)
@@ -87,7 +92,7 @@ _NOBODY: Final = re.compile(
     re.IGNORECASE,
 )
 _DID_NOTHING: Final = re.compile(
-    r"\b(?:did|does|do)\s+nothing\s+to\s+(?P<base>[a-z]+)\b", re.IGNORECASE
+    rf"\b(?:did|does|do)\s+nothing\s+to\s+{_ADVERB}(?P<base>[a-z]+)\b", re.IGNORECASE
 )
 # Why something is denied, which does not count if it is true.
 _REASON: Final = re.compile(
@@ -132,7 +137,7 @@ def read_polarity(text: str) -> Reading:
         (_NOTHING_TO_DO, "caused"),
         (_NEITHER, r"\g<first> and "),
         (_NOBODY, f"{SOMEBODY} "),
-        (_DID_NOTHING, lambda match: form_past(match["base"])),
+        (_DID_NOTHING, _assert_verb),
         (_NOT, _assert_verb),
         (_IS_NO, "is"),
         (_NICHT, ""),
@@ -161,5 +166,5 @@ def _assert_verb(match: re.Match[str]) -> str:
     """Returns what a negated verb says without its negation: "did not reach" is "reached"."""
     base = match["base"]
     if base:
-        return form_past(base)
+        return f"{match['adverb'] or ''}{form_past(base)}"
     return match["other"] or match["short"] or ""

@@ -1,6 +1,7 @@
 """Reads who made or led something and when it was, and compares it with the graph's triples.
 
-Names and years are the same in every language, so this also decides German claims.
+Names and years are the same in every language, so this also decides German claims. A maker whom the
+triples do not name is never contradicted: others may have made the thing, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ _PREDICATES: Final = frozenset(
     )
 )
 """Words in the names of predicates that say who made or led something, or when it was."""
-_EARNED: Final = frozenset(("earned", "award"))
 _DIRECTIONS: Final = DIRECTIONS - {"by"} | frozenset(list_words("aus nach zu gegen ohne mit"))
 """A claim with one of these says where something came from or went, which no such triple says."""
 
@@ -46,11 +46,6 @@ class _Trait(NamedTuple):
     value: tuple[Word, ...]
     is_year: bool
     triple: Triple
-
-    @property
-    def is_maker(self) -> bool:
-        """Whether it says who made or led the thing: not when it was, nor what it earned."""
-        return not self.is_year and _EARNED.isdisjoint(split_name(self.triple[1]))
 
 
 class Traits:
@@ -125,9 +120,6 @@ class Traits:
         loose = [word for word in others if word not in years and word not in verbs]
         known = [trait for trait in traits if trait.is_year]
         told = stated or known
-        if loose and not stated and self._names_another_maker(node, said, loose):
-            wrong = frozenset(trait.triple for trait in traits if trait.is_maker)
-            return TraitFinding("contradicted", wrong)
         if loose or not all(
             any(is_same(verb, other) for other in trait.verbs) for verb in verbs for trait in told
         ):
@@ -156,30 +148,6 @@ class Traits:
         words = self._nodes[node]
         mine = [word for word in said if any(is_same(word, other) for other in words)]
         return any(_is_in_order(mine, told) for told in (words, *self._told[node]))
-
-    def _names_another_maker(self, node: str, said: Sequence[Word], others: Sequence[Word]) -> bool:
-        """Returns whether a claim says that who made another thing made this one.
-
-        It must say nothing else: "Fleming purified penicillin" of what Florey purified, but not
-        "Fleming's penicillin was purified".
-        """
-        makers = [trait for trait in self._traits[node] if trait.is_maker]
-        verbs = [word for trait in makers for word in trait.verbs if word.kind == "content"]
-        first = list(said[: len(others)])
-        verb = said[len(others)] if len(said) > len(others) else None
-        if not makers or first != list(others) or verb is None or not is_verb(verb):
-            return False
-        if not any(is_same(verb, other) for other in verbs):
-            return False
-        known = {
-            word.key
-            for other, traits in self._traits.items()
-            for trait in traits
-            if other != node and trait.is_maker
-            for word in trait.value
-        }
-        own = {word.key for trait in makers for word in trait.value}
-        return all(word.text[:1].isupper() and word.key in known - own for word in others)
 
 
 def _read_words(name: str, names: Collection[str]) -> list[Word]:

@@ -103,6 +103,14 @@ IRREGULAR_PASTS: Final = frozenset(
 )
 """Forms that are hardly ever nouns."""
 _VOWELS: Final = frozenset("aeiou")
+_STRESSED: Final = (
+    *("cur", "fer", "deter", "mit", "pel", "rol", "rebel", "equip", "regret", "abhor", "allot"),
+    *("acquit", "excel", "annul", "instil", "fulfil", "enrol", "travel", "cancel", "label"),
+    *("model", "signal", "fuel", "level", "marshal", "counsel", "quarrel", "rival", "kidnap"),
+    *("channel", "tunnel", "shovel", "program", "worship", "overlap"),
+)
+"""Endings of longer verbs whose last consonant is doubled; those in -l in British spelling."""
+_UNSTRESSED: Final = frozenset(("offer", "differ", "suffer", "pilfer", "vomit", "limit", "fix"))
 
 
 def form_past(base: str) -> str:
@@ -114,4 +122,27 @@ def form_past(base: str) -> str:
         return f"{base}d"
     if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
         return f"{base[:-1]}ied"
-    return f"{base}ed"
+    return f"{base}{base[-1]}ed" if _is_doubled(verb) else f"{base}ed"
+
+
+def list_forms(base: str) -> list[str]:
+    """Returns the forms of an English verb: "marry" → "marry", "marries", "married", "marrying"."""
+    irregular = next((row for row in IRREGULAR_VERBS if row[0] == base), ())
+    ends_in_y = base.endswith("y") and base[-2:-1] not in _VOWELS
+    hisses = base.endswith(("s", "x", "z", "ch", "sh"))
+    third = f"{base[:-1]}ies" if ends_in_y else f"{base}{'es' if hisses else 's'}"
+    stem = base[:-1] if base.endswith("e") and not base.endswith("ee") else base
+    stem += base[-1] if _is_doubled(base) else ""
+    return [base, third, form_past(base), *irregular[1:], f"{stem}ing"]
+
+
+def _is_doubled(verb: str) -> bool:
+    """Returns whether the last consonant of a verb is doubled before -ed, as in "occurred"."""
+    if verb[-1] in _VOWELS or verb[-1] in "wxy" or verb[-2:-1] not in [*_VOWELS]:
+        return False
+    if verb in _UNSTRESSED:
+        return False
+    before = verb[-3:-2]
+    is_single = before not in _VOWELS or verb[-4:-2] == "qu"
+    is_short = not _VOWELS & set(verb[:-2].replace("qu", "q"))
+    return (is_short and is_single and len(verb) > len("up")) or verb.endswith(_STRESSED)

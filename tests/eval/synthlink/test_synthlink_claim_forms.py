@@ -19,13 +19,17 @@ import pytest
 from eval.guard.stream import Guard
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.claims.claim_decider import ClaimDecider
+from eval.synthlink.claims.comparison import compare_texts
 from eval.synthlink.claims.consequences import list_consequences
 from eval.synthlink.claims.german_claims import read_german
+from eval.synthlink.claims.mutual_verbs import SYMMETRIC
+from eval.synthlink.claims.polarity import read_polarity
 from eval.synthlink.claims.splitter import split_claims
 from eval.synthlink.claims.verb_forms import form_past
 from eval.synthlink.claims.words import split_text
 from eval.synthlink.corrected.claims import judge_claims
 from eval.synthlink.corrected.evidence import SourcePages
+from kg.base.plain_text import list_words
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import read_corpus
 
@@ -74,7 +78,10 @@ def get_decider(question_id: str) -> ClaimDecider:
         ("SFT-07", "A filament lamp uses far less electricity than white LEDs.", "contradicted"),
         ("HIA-02", "The Statute of Labourers led to the shortage of labour.", "contradicted"),
         ("HIA-10", "The watch H4 led to the wreck of Shovell's fleet.", "contradicted"),
-        ("STE-10", "Brock devised the polymerase chain reaction.", "contradicted"),
+        # others may have made it, too
+        ("STE-10", "Brock devised the polymerase chain reaction.", "open"),
+        ("STE-08", "Nicholson made a voltaic pile.", "open"),
+        ("STE-02", "Fleming purified penicillin.", "open"),
         ("STE-02", "Fleming's penicillin was purified at Oxford.", "open"),
         ("EIS-10", "The Erie Canal promoted DeWitt Clinton.", "contradicted"),
         ("HIA-02", "England reached the Black Death in 1348.", "contradicted"),
@@ -116,7 +123,7 @@ def get_decider(question_id: str) -> ClaimDecider:
         ("EIS-05", "1897 brachte die BASF synthetischen Indigo auf den Markt.", "supported"),
         ("EIS-05", "Der natürliche Indigo verdrängte den synthetischen Indigo.", "open"),
         ("EIS-05", "Den synthetischen Indigo verdrängte der natürliche Indigo.", "open"),
-        ("EIS-05", "Baeyer klärte die Struktur des Indigos nicht auf.", "contradicted"),
+        ("EIS-05", "Baeyer klärte die Struktur des Indigos nicht auf.", "open"),
         ("SFT-07", "Weiße LEDs verbrauchen weit mehr Strom als Glühlampen.", "open"),
         ("STE-02", "Fleming bemerkte 1928, dass ein Schimmelpilz Bakterien tötete.", "supported"),
         ("STE-02", "Fleming bemerkte 1928, dass Bakterien einen Schimmelpilz töteten.", "open"),
@@ -143,7 +150,37 @@ def test_what_follows_from_a_sentence_leaves_out_only_what_adds_to_it() -> None:
     assert "an order was placed with Intel in 1969" in found
     found = list_texts("Florey, Chain and Heatley purified penicillin at Oxford.")
     assert {"Florey and Chain purified penicillin", "penicillin was purified at Oxford"} <= found
+    found = list_texts("The chemist Florey purified penicillin at Oxford in 1940.")
+    assert "Florey purified penicillin in 1940" in found
+    found = list_texts("In 1940 Florey and Chain purified penicillin.")
+    assert "In 1940 Florey purified penicillin" in found
     for sentence, absent in (
+        # what several did, or are, together
+        ("Britain and France lost 20,000 men.", "Britain lost 20,000 men"),
+        ("Britain and France lost 1900 men.", "Britain lost 1900 men"),
+        ("Britain and France lost twelve ships.", "Britain lost twelve ships"),
+        ("Britain and France lost half a million men.", "Britain lost half a million men"),
+        ("A mixture of copper and tin made bronze.", "A mixture of copper made bronze"),
+        ("A blend of pure copper and tin pleased Rome.", "A blend of copper pleased Rome"),
+        (
+            "The union of England and Scotland created Great Britain.",
+            "The union of England created Great Britain",
+        ),
+        ("A treaty with Spain and France ended the war.", "A treaty with Spain ended the war"),
+        ("The war between Spain and France ended.", "The war between Spain ended"),
+        ("England and Scotland formed Great Britain.", "England formed Great Britain"),
+        ("Copper and tin make up bronze.", "Copper make up bronze"),
+        ("England and Scotland merged in 1707.", "England merged in 1707"),
+        ("Britain and France agreed in 1904.", "Britain agreed in 1904"),
+        ("Spain and Portugal divided America.", "Spain divided America"),
+        ("Spain and Portugal fought in Brazil.", "Spain fought in Brazil"),
+        ("The Pure Food and Drug Act was signed.", "The Pure Food was signed"),
+        # descriptions that change who is meant
+        ("A new Rome was built on the Bosporus in 330.", "Rome was built on the Bosporus in 330"),
+        ("The new Rome was built in 330.", "Rome was built in 330"),
+        ("The other chemist Florey died in Paris.", "Florey died in Paris"),
+        ("A chemist Florey died in Paris.", "Florey died in Paris"),
+        ("The ruined Carthage was built in 330.", "Carthage was built in 330"),
         ("Its authors are Vaswani and Parmar.", "Its authors are Vaswani"),
         ("Gandhi and Irwin met in Delhi.", "Gandhi met in Delhi"),
         ("Casgevy was approved first in Britain.", "Casgevy was approved first"),
@@ -160,8 +197,18 @@ def test_what_follows_from_a_sentence_leaves_out_only_what_adds_to_it() -> None:
     ("german", "english"),
     [
         ("1935 wurde der Pakt verabschiedet.", "der pact was passed 1935"),
-        ("Davy isolierte bei London das Kalium.", "davy isolated das potassium at london"),
-        ("Die Fabrik stellte 1897 Kohlenstoff her.", "die factory made 1897 carbon"),
+        ("Er isolierte bei London das Kalium.", "it isolated das potassium at london"),
+        ("Die Fabrik stellte 1897 den Kohlenstoff her.", "die factory made 1897 den carbon"),
+        ("Davy isolierte Kalium und Natrium.", "davy isolated potassium und sodium"),
+        ("Der Forscher isolierte das Kalium.", "der scientist isolated das potassium"),
+        # which comes first, subject or object?
+        ("Das Penicillin entdeckte Fleming.", None),
+        ("Louisiana verkaufte Frankreich.", None),
+        ("Das Penicillin entdeckte der Forscher.", None),
+        ("Das Kalium isolierten Davy und London.", None),
+        ("Der Schweiz verkaufte Frankreich Schiffe.", None),
+        ("1803 verkaufte Frankreich das Louisiana.", None),
+        ("Davy isolierte das Kalium.", None),
         ("Den Pakt verursachte der Krieg.", None),
         ("Sie haben den Vertrag unterzeichnet.", "it signed den treaty"),
     ],
@@ -173,11 +220,66 @@ def test_german_claims_are_read_in_english_order(german: str, english: str | Non
     assert not texts if english is None else english in texts, texts
 
 
+def test_german_words_are_only_kept_by_rules_of_spelling() -> None:
+    for german, known, expected in (
+        ("Kongress", {"congress"}, "congress"),
+        ("Protokoll", {"protocol", "protein"}, "protocol"),
+        ("Kontinent", {"continued"}, "kontinent"),
+        ("Kontinent", {"continued", "continent"}, "continent"),
+        ("Patenten", {"patent", "patents"}, "patenten"),
+        ("Residenz", {"resident"}, "residenz"),
+        ("Moral", {"moral", "morale"}, "moral"),
+        ("Musik", {"music", "musik"}, "musik"),
+    ):
+        sentence = f"Der Forscher fand den {german}"
+        readings = read_german(split_text(sentence, german=True), known)
+        assert {one[-1].key for one in readings} == {expected}, german
+
+
 def test_past_of_verbs() -> None:
-    verbs = ("reach", "purify", "use", "find", "play", "have", "set")
-    assert [*map(form_past, verbs)] == [
-        "reached", "purified", "used", "found", "played", "had", "set"
-    ]  # fmt: skip
+    words = list_words(
+        "reach reached purify purified use used find found play played have had set set "
+        "occur occurred stop stopped refer referred permit permitted control controlled "
+        "travel travelled equip equipped offer offered visit visited open opened "
+        "develop developed cook cooked fix fixed show showed look looked limit limited "
+        "enter entered differ differed plan planned quote quoted sail sailed train trained"
+    )
+    for base, past in zip(words[::2], words[1::2], strict=True):
+        assert form_past(base) == past
+
+
+@pytest.mark.parametrize(
+    ("text", "asserted"),
+    [
+        ("It did not only reach York.", "It only reached York."),
+        ("It didn't even occur in York.", "It even occurred in York."),
+        ("They did not fully agree.", "They fully agreed."),
+        ("It did not supply York.", "It supplied York."),
+        ("It did nothing to quickly stop the war.", "It quickly stopped the war."),
+    ],
+)
+def test_a_word_before_the_denied_verb_is_left_beside_it(text: str, asserted: str) -> None:
+    assert read_polarity(text).text == asserted
+
+
+def test_verbs_that_say_the_same_of_both_sides() -> None:
+    for verb in list_words(
+        "met meets marries married borders bordered joined equals resembles allied fought fights "
+        "competes competed traded trades collided agreed overlapped"
+    ):
+        assert verb in SYMMETRIC, verb
+    for verb in ("built", "sold", "persuaded", "defeated", "led", "derived"):
+        assert verb not in SYMMETRIC, verb
+
+
+def test_no_exchange_of_both_sides_is_contradicted_where_it_may_be_true() -> None:
+    def compare(first: str, second: str) -> str:
+        return compare_texts(split_text(first), split_text(second)).outcome
+
+    for verb in ("bordered", "competed with", "traded with", "fought", "agreed with", "resembles"):
+        text, other = f"The Alpha {verb} Beta.", f"The Beta {verb} Alpha."
+        assert compare(other, text) == "open", verb
+    assert compare("The Beta defeated Alpha.", "The Alpha defeated Beta.") == "contradicted"
 
 
 _NAME = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)*")
@@ -228,4 +330,4 @@ def test_share_of_decided_claims_of_a_fourth_author() -> None:
     for kind in WRONG:
         assert counts[kind]["unjudged"] < 0.25 * counts[kind].total(), kind
     german = counts["german"]
-    assert german["supported"] > 0.15 * german.total()
+    assert german["supported"] > 0.12 * german.total()
