@@ -4,8 +4,10 @@ Terms are numbered, and rows and cells filled, in sorted order. So equal triples
 index, and whatever is drawn from it is the same, in whichever files, formats and order they came.
 
 Blank nodes follow the other terms. They have no names, so they are sorted by what is said of them,
-then by what is said of the blank nodes that these are linked to, and so on (colour refinement). Of
-nodes that remain alike, any one is placed last, and the refinement goes on.
+then by what is said of the blank nodes that these are linked to, and so on (colour refinement).
+Nodes that remain alike are sorted by the number of blank nodes that they are connected with: a node
+that is linked to itself, and two that are linked to each other. Of those that remain alike even
+then, any one is placed last, and the refinement goes on.
 """
 
 from __future__ import annotations
@@ -124,6 +126,7 @@ def _sort_blanks(
     _divide_class(0, descriptions, classes, colours)
     changed = blanks
     place = 0
+    has_sizes = False
     while place < len(blanks):
         while changed:
             keys: dict[int, list[tuple[int, int]]] = {}
@@ -140,7 +143,16 @@ def _sort_blanks(
                 largest = max(parts, key=len)
                 changed += [node for part in parts if part is not largest for node in part]
         members = classes.get(place, {})
-        if len(members) > 1:
+        if len(members) > 1 and not has_sizes:
+            sizes = _measure_components(neighbours)
+            for colour in sorted(classes):
+                parts = _divide_class(
+                    colour, {node: sizes[node] for node in classes[colour]}, classes, colours
+                )
+                largest = max(parts, key=len)
+                changed += [node for part in parts if part is not largest for node in part]
+            has_sizes = True
+        elif len(members) > 1:
             # Which of the nodes that are still alike is the last of them makes no difference.
             node, _ = members.popitem()
             colours[node] = place + len(members)
@@ -149,6 +161,25 @@ def _sort_blanks(
         else:
             place += 1
     return [node for colour in sorted(classes) for node in classes[colour]]
+
+
+def _measure_components(
+    neighbours: dict[int, list[tuple[int, int]]],
+) -> dict[int, list[tuple[int, int]]]:
+    """Returns the number of nodes of each node's component, as a key for ``_divide_class``."""
+    sizes: dict[int, list[tuple[int, int]]] = {}
+    for start in neighbours:
+        if start in sizes:
+            continue
+        component = {start: None}
+        open_nodes = [start]
+        while open_nodes:
+            for _, other in neighbours[open_nodes.pop()]:
+                if other not in component:
+                    component[other] = None
+                    open_nodes.append(other)
+        sizes.update({node: [(0, len(component))] for node in component})
+    return sizes
 
 
 def _divide_class(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyoxigraph
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stage_calls import MAYORS, run_epoche
 
@@ -92,8 +92,21 @@ def write_versions(
     return versions
 
 
+def write_cycles(*sizes: int) -> list[Claim]:
+    """Writes cycles of blank nodes, each of which has one link to and one from it."""
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return [
+        Claim(f"_:n{start + i}", "http://e/p", f"_:n{start + (i + 1) % size}")
+        for start, size in zip(starts, sizes, strict=True)
+        for i in range(size)
+    ]
+
+
 @settings(max_examples=60)
 @given(st.lists(CLAIMS, min_size=1, max_size=14, unique=True), st.integers(0, 10_000))
+@example(write_cycles(1, 2), 0)
+@example(write_cycles(2, 3), 0)
+@example(write_cycles(3, 1, 2), 4)
 def test_every_serialisation_gives_the_same_graph(
     tmp_path_factory: pytest.TempPathFactory, claims: list[Claim], seed: int
 ) -> None:

@@ -29,8 +29,9 @@ from eval.model.recording_plan import fill_command, find_commands, list_commands
 from kg.base.errors import RecordError
 
 CARDS = "cards --domain rivers --num-per-type 1 --num-faithfulness 0 --out {out}/cards.jsonl"
+# Calls that run beside each other share batches, in which a model may answer otherwise.
 ASK = (
-    "eval --cards {out}/cards.jsonl --system raw --closed-book --set max_tokens=9 --no-cache "
+    "eval --cards {out}/cards.jsonl --system raw --closed-book --set max_tokens=9 --no-cache --concurrency 1 "
     "--out {out}/r.jsonl"
 )
 SAMPLE = (
