@@ -31,8 +31,8 @@ from kg.base.errors import RecordError
 CARDS = "cards --domain rivers --num-per-type 1 --num-faithfulness 0 --out {out}/cards.jsonl"
 # Calls that run beside each other share batches, in which a model may answer otherwise.
 ASK = (
-    "eval --cards {out}/cards.jsonl --system raw --closed-book --set max_tokens=9 --no-cache --concurrency 1 "
-    "--out {out}/r.jsonl"
+    "eval --cards {out}/cards.jsonl --system raw --closed-book --set max_tokens=9 --no-cache "
+    "--concurrency 1 --out {out}/r.jsonl"
 )
 SAMPLE = (
     "eval --cards {out}/cards.jsonl --system consistency --closed-book --set samples=2 "
