@@ -1,4 +1,4 @@
-"""Proves proposed triplets and writes their cards."""
+"""Proves proposed triplets; the recipes of a predicate take turns."""
 
 from __future__ import annotations
 
