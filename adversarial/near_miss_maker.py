@@ -262,12 +262,11 @@ class NearMissMaker:
                 roles = [*pair, *(role for role in true_roles if role is not None)]
                 if len({role.x for role in roles}) < len(roles):
                     continue
-                roles = share_class(self.prover, pool, anchor, roles) or []
-                facts = (
-                    build_context(self.lookup, pool, anchor, roles, self.num_facts, self.rng)
-                    if roles
-                    else None
-                )
+                typed_roles = share_class(self.prover, pool, anchor, roles)
+                if typed_roles is None:
+                    continue
+                roles = typed_roles
+                facts = build_context(self.lookup, pool, anchor, roles, self.num_facts, self.rng)
                 if (
                     not facts
                     or not has_balanced_mentions(facts, roles)

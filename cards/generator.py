@@ -168,7 +168,7 @@ def _try_shares(
     derived_shares = [estimate_derived_share(group, plan) for group in sides]
     shares = choose_shares(plan, max_shares, derived_shares)
     # Others give no more derived ones than they do, whatever their share.
-    can_give_derived = max(derived_shares, default=0.0) >= plan.derived_share > 0
+    can_give_derived = max(derived_shares) >= plan.derived_share > 0
     phases = _list_phases(plan)
     # The largest number of triplets of each predicate, and the factor that gave it.
     best = [(0, FACTORS[0])] * len(predicates)
@@ -211,7 +211,7 @@ def _try_shares(
         trial_notes |= {
             m.pred: m.explain_shortage() for m in makers if m.share and not m.n_triplets
         }
-        lacks_derived = can_give_derived and _lacks_derived(card_sets[-1], plan)
+        lacks_derived = can_give_derived and _lacks_derived_cards(card_sets[-1], plan)
         if not card_sets[-1].missing and not lacks_derived:
             break
         best[:] = [
@@ -231,7 +231,7 @@ def _try_shares(
             break
         else:
             factors = next(turns, [])
-    return max(card_sets, key=lambda cards: (_count_triplets(cards), _count_derived(cards)))
+    return max(card_sets, key=lambda cards: (_count_triplets(cards), _count_derived_cards(cards)))
 
 
 def _iter_factors(best: Sequence[tuple[int, float]]) -> Iterator[list[float]]:
@@ -245,13 +245,13 @@ def _iter_factors(best: Sequence[tuple[int, float]]) -> Iterator[list[float]]:
     yield [factor for _, factor in best]
 
 
-def _lacks_derived(card_set: CardSet, plan: CardPlan) -> bool:
+def _lacks_derived_cards(card_set: CardSet, plan: CardPlan) -> bool:
     """Returns whether fewer E or C cards need a derived fact than should."""
     min_derived = (1 - MAX_DERIVED_MISSING) * plan.derived_share * plan.per_label
-    return _count_derived(card_set) < int(min_derived)
+    return _count_derived_cards(card_set) < int(min_derived)
 
 
-def _count_derived(card_set: CardSet) -> int:
+def _count_derived_cards(card_set: CardSet) -> int:
     """Counts the cards that need a derived fact, of E or C cards, whichever are fewer."""
     counts = Counter(card.label for card in card_set.cards if card.meta.get("derived"))
     return min(counts["E"], counts["C"])
@@ -297,7 +297,7 @@ def _draw_cards(
     used_keys: set[object] = set()
     # No predicate gives triplets of unlike entities while another one has alike ones, except that
     # each gives half of an equal share: some kinds of questions have no others.
-    min_triplets = 0 if plan.is_strict else plan.per_label // (2 * max(1, len(makers)))
+    min_triplets = 0 if plan.is_strict else plan.per_label // (2 * len(makers))
     filled: set[str] = set()
     phases = iter(_list_phases(plan))
     active_makers: list[tuple[PredicateCardMaker, Iterator[Triplet]]] = []
@@ -366,14 +366,12 @@ def _draw_cards(
     rng.shuffle(cards)
     cards += faithfulness.shuffle()
     missing |= faithfulness.count_missing()
-    facts = sorted(aside.triples)
-    make_claim = makers[0].lookup.make_claim if makers else None
     return CardSet(
         tuple(cards),
         missing,
         tuple(notes),
         aside.lookup.kb,
-        tuple(sorted(make_claim(*fact) for fact in facts)) if make_claim else (),
+        tuple(sorted(aside.lookup.make_claim(*fact) for fact in aside.triples)),
         tuple(evidence.evidence.passages.values()) if evidence else (),
     )
 

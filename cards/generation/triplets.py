@@ -273,7 +273,7 @@ class TripletSource:
         if has_confusable_names(self.lookup, anchor, roles, facts):
             self._obstacle = Obstacle.NAMESAKES
             return None
-        derived = self._find_derived(facts, card_verdicts)
+        derived = self._find_derived_labels(facts, card_verdicts)
         return Triplet(
             self.pool, anchor, roles, facts, graph_verdicts, card_verdicts, kinds, derived
         )
@@ -297,7 +297,7 @@ class TripletSource:
                 return facts
         return ()
 
-    def _find_derived(
+    def _find_derived_labels(
         self, facts: list[Fact], card_verdicts: dict[str, Verdict]
     ) -> frozenset[Label]:
         """Finds the labels, E or C, that the facts do not have without the axioms."""

@@ -377,16 +377,22 @@ def test_near_misses_are_not_nearly_true(tmp_path: Path) -> None:
     assert {card.claim.pred for card in close} == {"https://example.org/floor"}
 
 
-def test_the_class_of_all_or_none_is_stated(tmp_path: Path) -> None:
-    """Shapes that target a class need to know it, but the class of one alone tells its label."""
-    rng = random.Random(5)
+def write_matches(folder: Path, n: int, seed: int, second_class: str = "") -> KnowledgeBase:
+    """Writes matches, of which two in three have goals; every fourth has the second class, too."""
+    rng = random.Random(seed)
     graph = "".join(
-        f":m{i} a :Match ; rdfs:label 'Match {i}' ; :in :h{i % 6} ; :guests {rng.randrange(5)}.\n"
+        f":m{i} a {second_class if i % 4 == 0 else ''}:Match ; rdfs:label 'Match {i}' ; "
+        f":in :h{i % 6} ; :guests {rng.randrange(5)}.\n"
         + (f":m{i} :goals {rng.randrange(4)} .\n" if i % 3 else "")
-        for i in range(90)
+        for i in range(n)
     )
     shapes = ":S sh:targetClass :Match ; sh:property [ sh:path :goals ; sh:maxCount 1 ] ."
-    kb = write_graph(tmp_path, graph, shapes)
+    return write_graph(folder, graph, shapes)
+
+
+def test_the_class_of_all_or_none_is_stated(tmp_path: Path) -> None:
+    """Shapes that target a class need to know it, but the class of one alone tells its label."""
+    kb = write_matches(tmp_path, 90, seed=5)
     result = make_near_misses(kb, NearMissPlan(predicates=("https://example.org/goals",), num=30))
     near_misses = [card for card in result.cards if card.label != "E"]
     classed = Counter(
@@ -411,15 +417,7 @@ def test_the_class_of_all_or_none_is_stated(tmp_path: Path) -> None:
 
 def test_a_class_that_all_have_is_stated(tmp_path: Path) -> None:
     """Some things have a second class, which comes first, and only one is a target of a shape."""
-    rng = random.Random(8)
-    graph = "".join(
-        f":m{i} a {':Aged, ' if i % 4 == 0 else ''}:Match ; rdfs:label 'Match {i}' ; "
-        f":in :h{i % 6} ; :guests {rng.randrange(5)}.\n"
-        + (f":m{i} :goals {rng.randrange(4)} .\n" if i % 3 else "")
-        for i in range(120)
-    )
-    shapes = ":S sh:targetClass :Match ; sh:property [ sh:path :goals ; sh:maxCount 1 ] ."
-    kb = write_graph(tmp_path, graph, shapes)
+    kb = write_matches(tmp_path, 120, seed=8, second_class=":Aged, ")
     result = make_near_misses(kb, NearMissPlan(predicates=("https://example.org/goals",), num=30))
     classes = {
         t.obj

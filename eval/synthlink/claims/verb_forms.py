@@ -122,7 +122,7 @@ def form_past(base: str) -> str:
         return f"{base}d"
     if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
         return f"{base[:-1]}ied"
-    return f"{base}{base[-1]}ed" if _is_doubled(verb) else f"{base}ed"
+    return f"{base}{base[-1]}ed" if _doubles_consonant(verb) else f"{base}ed"
 
 
 def list_forms(base: str) -> list[str]:
@@ -132,11 +132,11 @@ def list_forms(base: str) -> list[str]:
     hisses = base.endswith(("s", "x", "z", "ch", "sh"))
     third = f"{base[:-1]}ies" if ends_in_y else f"{base}{'es' if hisses else 's'}"
     stem = base[:-1] if base.endswith("e") and not base.endswith("ee") else base
-    stem += base[-1] if _is_doubled(base) else ""
+    stem += base[-1] if _doubles_consonant(base) else ""
     return [base, third, form_past(base), *irregular[1:], f"{stem}ing"]
 
 
-def _is_doubled(verb: str) -> bool:
+def _doubles_consonant(verb: str) -> bool:
     """Returns whether the last consonant of a verb is doubled before -ed, as in "occurred"."""
     if verb[-1] in _VOWELS or verb[-1] in "wxy" or verb[-2:-1] not in [*_VOWELS]:
         return False
