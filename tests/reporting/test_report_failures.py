@@ -80,6 +80,8 @@ def test_number_of_failures_opens_them_with_all_replies(open_report, report, fin
     reader = open_report(report).page
     wrong = list_wrong(finished_run, "hasty")
     reader.click(f"#failures a:text-is('{len(wrong)} wrong') >> nth=-1")
+    # The page acts on the new address a little later; a choice before that would replace it.
+    reader.wait_for_function("document.getElementById('x-f-system').value === 'hasty'")
     reader.select_option("#x-f-size", "50")
     total = reader.locator("#failure-rows tr").count()
     assert total == len(wrong)
