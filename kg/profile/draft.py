@@ -27,7 +27,7 @@ from kg.profile.answers import (
 from kg.profile.axioms import AxiomReader
 from kg.profile.class_links import list_class_links, render_class_links
 from kg.profile.classes import iter_class_rules
-from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, READINESS_PAGE, make_title
+from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, READINESS_PAGE, TYPED_GRAPH, make_title
 from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import (
@@ -50,6 +50,7 @@ from kg.profile.rules import (
 )
 from kg.profile.verification import (
     BrokenShapes,
+    add_missing_datatypes,
     find_broken_shapes,
     find_covered_predicates,
     find_given_rules,
@@ -122,10 +123,12 @@ def draft_domain(
         texts: how the predicates are worded, and the passages that state the facts.
         show_stage: is told how far the work has come.
     """
+    shapes = Shapes.load(shapes_files) if shapes_files else None
+    graph, n_typed = add_missing_datatypes(graph, shapes) if shapes else (graph, 0)
     class_links = list_class_links(graph)
     if class_links:
         graph = graph.with_claims(class_links)
-    own = _find_own_rules(graph, shapes_files)
+    own = _find_own_rules(graph, shapes)
     closure = Closure(graph)
     assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
     if assessment.ceiling < MIN_TOTAL_CEILING:
@@ -144,12 +147,17 @@ def draft_domain(
         skipped=(*graph.notes, *graph.omissions, *describe_skipped_content(graph.index)),
         vocabulary=vocabulary,
     )
+    remarks = [report.summary]
     if naming.coded_names == "all":
-        report = msgspec.structs.replace(report, summary=f"{report.summary} {CODED_NAMES_NOTE}")
+        remarks.append(CODED_NAMES_NOTE)
     if own.broken.nodes:
-        note = _describe_broken_shapes(own.broken)
-        report = msgspec.structs.replace(report, summary=f"{report.summary} {note}")
-    domain = _Domain(folder, name, graph, shapes_files, naming, bool(class_links))
+        remarks.append(_describe_broken_shapes(own.broken))
+    if n_typed:
+        n_values = format_count(n_typed, "value")
+        remarks.append(f"{n_values} without a datatype: your shapes give it (`{TYPED_GRAPH}`).")
+    report = msgspec.structs.replace(report, summary=" ".join(remarks))
+    own_graphs = [TYPED_GRAPH] * bool(n_typed) + [CLASS_LINKS] * bool(class_links)
+    domain = _Domain(folder, name, graph, shapes_files, naming, own_graphs)
     return Draft(
         {
             "domain.toml": _render_domain(domain, rows, texts or DomainTexts()),
@@ -158,6 +166,7 @@ def draft_domain(
             + render_shapes(kept, nouns),
             ANSWERS_FILE: f"# {HEAD}\n{render_answers(rows, answers, drafted, kept, nouns)}",
             **({CLASS_LINKS: render_class_links(class_links, HEAD)} if class_links else {}),
+            **({TYPED_GRAPH: f"# {HEAD}\n{graph.to_ntriples().decode()}"} if n_typed else {}),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
@@ -173,10 +182,9 @@ class _OwnRules(NamedTuple):
     broken: BrokenShapes = BrokenShapes()
 
 
-def _find_own_rules(graph: Graph, shapes_files: Sequence[Path]) -> _OwnRules:
-    if not shapes_files:
+def _find_own_rules(graph: Graph, shapes: Shapes | None) -> _OwnRules:
+    if shapes is None:
         return _OwnRules()
-    shapes = Shapes.load(shapes_files)
     return _OwnRules(shapes.list_constraints(), find_broken_shapes(graph, shapes))
 
 
@@ -293,12 +301,13 @@ class _Domain(NamedTuple):
     graph: Graph
     shapes_files: Sequence[Path]
     naming: Naming
-    has_class_links: bool
+    own_graphs: Sequence[str]
 
 
 def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:
-    graph_files = [_relate(path, domain.folder) for path in domain.graph.sources]
-    graph_files += [CLASS_LINKS] if domain.has_class_links else []
+    graph_files = [*domain.own_graphs]
+    if TYPED_GRAPH not in graph_files:
+        graph_files = [_relate(path, domain.folder) for path in domain.graph.sources] + graph_files
     shapes_files = ["shapes.ttl", *(_relate(path, domain.folder) for path in domain.shapes_files)]
     lines = [
         f"# {HEAD}. A predicate needs only a label; fact, denied and questions may word it",

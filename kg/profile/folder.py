@@ -20,11 +20,21 @@ READINESS_PAGE = "readiness.md"
 """The page that says what can be asked about each predicate, or why nothing."""
 CLASS_LINKS = "class-links.nt"
 """Links between classes, see ``class_links``."""
+TYPED_GRAPH = "typed-graph.nt"
+"""The graph with the datatypes that the user's shapes demand, if its literals lack them."""
 FACTS_GRAPH = "graph.nt"
 """The graph of facts that were extracted from documents."""
 QUOTES = "quotes.jsonl"
 """The words of the documents that state each of them."""
-FILES = ("domain.toml", "shapes.ttl", READINESS_PAGE, "confirm.toml", CLASS_LINKS, FACTS_GRAPH)
+FILES = (
+    "domain.toml",
+    "shapes.ttl",
+    READINESS_PAGE,
+    "confirm.toml",
+    CLASS_LINKS,
+    TYPED_GRAPH,
+    FACTS_GRAPH,
+)
 """The files of a draft."""
 ANSWERS_FILE = "confirm.toml"
 """The file that the user answers in: its answers are read and written again."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kg.base.plain_text import list_words
+from kg.claims import Claim
 from kg.entailment import Closure
 from kg.graph import Graph
 from kg.oracle import Oracle
@@ -20,12 +21,13 @@ from kg.profile.rules import ANSWER_TABLES, DraftRule, GivenRule, render_shapes
 from kg.shapes import Constraint, Shapes
 from kg.shapes.model import SH_VIOLATION
 from kg.single_values import get_limited_predicate
-from kg.terms import RDF_TYPE, iri_tail, is_literal
+from kg.terms import RDF_TYPE, XSD_STRING, iri_tail, is_literal, parse_literal, write_literal
 from kg.triples.index import Index
 
 _IRI = re.compile(r"<([^<>\s]*)>")
 _INVERSE = re.compile(r"\^<([^<>\s]*)>")
 _LOCAL_NAME = re.compile(r"\w*:([\w-]+(?:\.[\w-]+)*)")
+_DATATYPE = "DatatypeConstraintComponent"
 _ONE_WAY = "DisjointConstraintComponent"
 _VALUES = frozenset(
     f"{name}ConstraintComponent"
@@ -97,6 +99,54 @@ def find_broken_shapes(graph: Graph, shapes: Shapes) -> BrokenShapes:
     counts = Counter(shape for shape, _ in broken)
     worst, n_worst = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
     return BrokenShapes(frozenset(node for _, node in broken), worst, n_worst)
+
+
+def add_missing_datatypes(graph: Graph, shapes: Shapes) -> tuple[Graph, int]:
+    """Gives literals without a datatype the one that the shapes demand, if they are valid in it.
+
+    Power grids in CIM, and tables made into RDF, often have none.
+
+    Args:
+        graph: the graph.
+        shapes: the user's own shapes.
+
+    Returns:
+        The graph, and how many literals have a datatype now.
+    """
+    demanded: dict[str, set[str]] = {}
+    for constraint in shapes.list_constraints():
+        if constraint.component == _DATATYPE:
+            demanded.setdefault(constraint.path, set()).add(str(constraint.parameters["datatype"]))
+    typed: dict[Claim, Claim] = {}
+    for claim in _find_mistyped(graph, shapes):
+        literal = parse_literal(claim.obj)
+        datatypes = demanded.get(claim.pred, ())
+        if literal.datatype == XSD_STRING and len(datatypes) == 1:
+            value = write_literal(literal.lexical, *datatypes)
+            typed[claim] = Claim(claim.subj, claim.pred, value)
+    if not typed:
+        return graph, 0
+    still_wrong = set(_find_mistyped(_replace_claims(graph, typed), shapes))
+    typed = {old: new for old, new in typed.items() if new not in still_wrong}
+    return _replace_claims(graph, typed), len(typed)
+
+
+def _find_mistyped(graph: Graph, shapes: Shapes) -> Iterator[Claim]:
+    for violation in Oracle(graph, shapes).find_violations():
+        claim = Claim(violation.focus_node, violation.path, violation.value)
+        if violation.component == _DATATYPE and is_literal(claim.obj) and graph.has_claim(claim):
+            yield claim
+
+
+def _replace_claims(graph: Graph, replacements: Mapping[Claim, Claim]) -> Graph:
+    claims = (replacements.get(claim, claim) for claim in graph.iter_claims())
+    return Graph(
+        Graph.from_claims(claims).index,
+        prefixes=graph.prefixes,
+        sources=graph.sources,
+        notes=graph.notes,
+        omissions=graph.omissions,
+    )
 
 
 def find_covered_predicates(index: Index, constraints: Iterable[Constraint]) -> set[str]:

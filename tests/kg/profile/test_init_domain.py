@@ -16,7 +16,11 @@ from cards.card import read_cards
 from eval.questions.parser import ClaimParser, Reading
 from kg.claims import Claim
 from kg.domain import load_domain
+from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
+from kg.oracle import Oracle
+from kg.shapes import Shapes
+from kg.terms import RDFS, XSD
 
 EX = "https://example.org/"
 SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -127,6 +131,36 @@ def test_things_that_break_the_users_shapes_are_not_counted(people: Path, tmp_pa
     assert f"{n_broken} things left out for breaking your shapes, {n_broken} of them" in done.out
     done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", tmp_path / "c")
     assert f"are left out, {n_broken} in all" in done.err
+
+
+def test_values_without_a_datatype_have_the_one_that_shapes_demand(tmp_path: Path) -> None:
+    graph, shapes, folder = tmp_path / "lines.ttl", tmp_path / "own.ttl", tmp_path / "mine"
+    lines = [
+        f'<{EX}l{n}> <{RDFS}label> "Line {n}" ; <{EX}length> "{n % 9 + 10}.5" ;'
+        f' <{EX}code> "{n:03}" ; a <{EX}Line> .'
+        for n in range(60)
+    ]
+    graph.write_text("\n".join(lines).replace('"10.5"', '"unknown"'), "utf-8")
+    shapes.write_text(
+        f"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix xsd: <{XSD}> .
+        <{EX}LineShape> a sh:NodeShape ; sh:targetClass <{EX}Line> ;
+            sh:property [ sh:path <{EX}length> ; sh:datatype xsd:float ; sh:maxCount 1 ] ;
+            sh:property [ sh:path <{EX}code> ; sh:datatype xsd:string ] .""",
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", graph, "--shapes", shapes, "--out", folder)
+    n_wrong = sum(n % 9 == 0 for n in range(60))
+    assert f"{60 - n_wrong} values without a datatype: your shapes give it" in done.out
+    assert f"{n_wrong} things left out for breaking your shapes" in done.out
+    text = (folder / "typed-graph.nt").read_text("utf-8")
+    assert f'<{EX}l1> <{EX}length> "11.5"^^<{XSD}float> .' in text
+    assert f'<{EX}l0> <{EX}length> "unknown" .' in text
+    assert f'<{EX}l1> <{EX}code> "001" .' in text
+    typed = Graph.load(folder / "typed-graph.nt")
+    assert len(Oracle(typed, Shapes.load(shapes), engine="pyshacl").find_violations()) == n_wrong
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", tmp_path / "c")
+    assert done.code == 0
+    assert {card.claim.pred for card in read_cards(tmp_path / "c")} == {EX + "length"}
 
 
 def test_well_known_vocabularies_have_their_own_names(tmp_path: Path) -> None:
