@@ -253,7 +253,7 @@ def add_unrelated_facts(
         fact = new[int(rng.random() * len(new))] if new else None
         if fact is None or fact in chosen or not mentioned.isdisjoint((fact.s, fact.o)):
             continue
-        if lookup.is_usable(fact) and lookup.is_readable(fact.s) and lookup.is_readable(fact.o):
+        if lookup.is_usable(fact):
             chosen += drop_homonyms(lookup, [fact], chosen)
     return chosen
 

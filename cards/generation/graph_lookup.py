@@ -179,8 +179,10 @@ class GraphLookup:
         return readable
 
     def is_usable(self, fact: Fact) -> bool:
-        """Returns whether a card can state a fact: it mentions no node that cannot be named."""
-        return fact.s not in self.unusable_nodes and fact.o not in self.unusable_nodes
+        """Returns whether a card can state a fact: all that it mentions has a readable name."""
+        return all(
+            term not in self.unusable_nodes and self.is_readable(term) for term in (fact.s, fact.o)
+        )
 
     def get_label(self, term: int) -> str:
         """Returns the label of a term, without article or disambiguation."""

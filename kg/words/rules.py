@@ -6,12 +6,13 @@ import re
 from functools import cached_property
 
 from kg.base.plain_text import capitalise_sentence, clean_text
-from kg.claims import Violation
+from kg.claims import Claim, Violation
 from kg.domain import Rule
 from kg.shapes import Constraint, Shapes
 from kg.shapes.description import describe_constraints
 from kg.shapes.model import SH_VIOLATION
-from kg.terms import RDF, RDF_TYPE
+from kg.single_values import get_limited_predicate
+from kg.terms import OWL, RDF, RDF_TYPE
 from kg.words.axioms import PROPERTY_RELATIONS, find_axioms_about, render_axiom
 from kg.words.constraints import render_constraint
 from kg.words.phrasebook import Phrasebook
@@ -162,7 +163,18 @@ class RuleBook:
         ]
 
     def _make_axiom_rules(self, pred: str) -> list[Rule]:
-        axioms = find_axioms_about(self._phrasebook, pred)
+        # "Y and Z are the same" beside "at most one value" leaves open whether two names are.
+        restated = Claim(pred, RDF_TYPE, OWL + "FunctionalProperty")
+        is_limited = any(
+            get_limited_predicate(constraint) == pred and ("subjects-of", pred) in constraint.target
+            for constraints in self.constraints_by_target.values()
+            for constraint in constraints
+        )
+        axioms = [
+            axiom
+            for axiom in find_axioms_about(self._phrasebook, pred)
+            if not (is_limited and axiom == restated)
+        ]
         list_cells = [axiom for axiom in axioms if axiom.pred in (RDF + "first", RDF + "rest")]
         rules = []
         for axiom in axioms:

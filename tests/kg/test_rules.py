@@ -246,6 +246,24 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return open_files(tmp_path_factory.mktemp("rules"), shapes)
 
 
+def test_a_limit_of_one_value_is_stated_once(tmp_path: Path) -> None:
+    """Beside it, "Y and Z are the same" would leave open whether two values differ."""
+    graph = GRAPH + ":mouth a owl:FunctionalProperty . :twin a owl:FunctionalProperty .\n"
+    shapes = """
+        :OneMouth a sh:PropertyShape ; sh:targetSubjectsOf :mouth ; sh:path :mouth ; sh:maxCount 1 .
+        :OneTwin a sh:PropertyShape ; sh:targetClass :River ; sh:path :twin ; sh:maxCount 1 ."""
+    kb = open_files(tmp_path, PREFIXES + shapes, graph)
+    same = "then Y and Z are the same."
+    about = {
+        name: [rule.text for rule in kb.verbaliser.get_rules(BASE + name)]
+        for name in ("mouth", "twin")
+    }
+    assert not any(text.endswith(same) for text in about["mouth"])
+    assert any("at most one mouth" in text for text in about["mouth"])
+    # Other things than rivers may have a twin, too.
+    assert any(text.endswith(same) for text in about["twin"])
+
+
 @pytest.mark.parametrize("axiom", AXIOMS)
 def test_every_axiom_becomes_a_sentence(kb: KnowledgeBase, axiom: tuple[str, str, str]) -> None:
     pred, subj, obj = axiom
