@@ -180,9 +180,7 @@ class GraphLookup:
 
     def is_usable(self, fact: Fact) -> bool:
         """Returns whether a card can state a fact: all that it mentions has a readable name."""
-        return all(
-            term not in self.unusable_nodes and self.is_readable(term) for term in (fact.s, fact.o)
-        )
+        return all(t not in self.unusable_nodes and self.is_readable(t) for t in (fact.s, fact.o))
 
     def get_label(self, term: int) -> str:
         """Returns the label of a term, without article or disambiguation."""

@@ -19,7 +19,10 @@ _WORD = re.compile(r"\w+")
 _NEGATION = re.compile(
     r"\b(?:not|never|no|cannot|neither|nor|none|nobody|nothing|nowhere)\b|n['’]t\b", re.IGNORECASE
 )
-_CLASS = re.compile(r"\bis an? \w")
+# "X is a river.", "X is a body of water."; not "X is a city in Poland.", which says where it is.
+_CLASS = re.compile(
+    r"\bis an? (?:[^A-Z]*|(?:(?!(?:in|of|on|at|by|from|to|for|with|as)\b)[\w'’-]+[ .]?)+)$"
+)
 # Words that are part of neither a name nor a relation.
 _STOP_WORDS = frozenset(
     [

@@ -27,7 +27,13 @@ from cards.leakage.measures import (
     measure_accuracy,
     measure_auc,
 )
-from cards.leakage.surface import get_readable_name, has_negation, read_surface
+from cards.leakage.surface import (
+    FEATURE_NAMES,
+    compute_features,
+    get_readable_name,
+    has_negation,
+    read_surface,
+)
 from kg.base.errors import AuditFailedError, GraphSyntaxError
 from kg.claims import GOLD_OF_LABEL, Claim, Label
 from kg.domain import load_domain
@@ -377,6 +383,24 @@ def test_surface_features_are_read_from_the_card() -> None:
     assert surface.has_other_value
     assert surface.has_object_elsewhere
     assert not surface.has_pair
+
+
+@pytest.mark.parametrize(
+    ("fact", "names_class"),
+    [
+        ("A7 is a river.", True),
+        ("A7 is a body of water.", True),
+        ("A7 is an Artist.", True),
+        # A place is another fact; cards that ask who governs a city may need no other.
+        ("A7 is a city in Poland.", False),
+        ("A7 is a tributary of B7.", False),
+        ("D is a river.", False),
+    ],
+)
+def test_what_a_subject_is_differs_from_where_it_is(fact: str, names_class: bool) -> None:
+    card = make_card(7, "C", (fact, "A7 flows into C9."))
+    features = dict(zip(FEATURE_NAMES, compute_features(card, read_surface(card)), strict=True))
+    assert features["facts that say what the subject is"] == names_class
 
 
 def test_command_fails_only_with_the_fail_flag(
