@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, time
 
 from kg.base.plain_text import clean_text, list_words
 from kg.quantities import split_duration
@@ -92,10 +92,10 @@ def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> st
     """
     text = clean_text(lexical)
     if datatype in NUMERIC:
-        if datatype == XSD + "decimal" and text.endswith(".0"):
+        if datatype not in _INTEGERS and text.endswith(".0"):
             text = text[:-2]  # as exporters write whole numbers
         return format_number(text) if thousands else text
-    if datatype in _DURATIONS:
+    if datatype in _DURATIONS or (datatype == XSD + "string" and text.startswith("PT")):
         return _format_duration(text)
     datatype_name = datatype.removeprefix(XSD)
     try:
@@ -108,6 +108,8 @@ def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> st
             # The first 19 characters are YYYY-MM-DDThh:mm:ss; a fraction and the zone may follow.
             zone = text[19:].lstrip(".0123456789")
             zone = "UTC" if zone == "Z" else zone
+            if moment.timetz().replace(tzinfo=None) == time() and zone in ("", "UTC", "+00:00"):
+                return _format_day(moment.date())  # as exporters write days
             return f"{_format_day(moment.date())}, {time_text} {zone}".rstrip()
         if datatype_name == "gYearMonth":
             month_start = date.fromisoformat(_ZONE.sub("", text) + "-01")

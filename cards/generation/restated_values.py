@@ -216,6 +216,8 @@ def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
         if len(subjects) < MIN_ORDERED:
             continue
         shuffled = rng.sample(subjects, len(subjects))
+        if all(others[s] == numbers[s] for s in subjects):
+            continue  # says the same, and is no bound
         for is_above in (True, False):
             sign = 1 if is_above else -1
             is_ordered = all(sign * (others[s] - numbers[s]) >= 0 for s in subjects)

@@ -42,7 +42,8 @@ FORMULA = (
     "too. Fewer cards are made where names, facts and numbers of links do not match; where no "
     "triplet can be made, pairs of a YES and a NO are. Asked about are predicates that can give "
     f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
-    "true."
+    "true; if there is none, those with dates, numbers or things that few or no subjects share, of "
+    "which the total counts one triplet for four subjects."
 )
 
 
@@ -94,10 +95,17 @@ def _add_up(
     return sum(sides)
 
 
-def count_balanced_triplets(profile: PredicateProfile, rule: RuleKind) -> int:
+def count_balanced_triplets(
+    profile: PredicateProfile, rule: RuleKind, *, is_shared: bool = True
+) -> int:
     """Counts triplets whose UNKNOWN card asks about a value that another subject has, too.
 
     Then as many of these claims can be true in the graph as false.
+
+    Args:
+        profile: the predicate.
+        rule: its rule.
+        is_shared: whether the value must be shared; else all these claims may be false.
     """
     if not rule:
         return 0
@@ -105,8 +113,9 @@ def count_balanced_triplets(profile: PredicateProfile, rule: RuleKind) -> int:
         ceiling = min(profile.nameable_subjects // 3, max(profile.ends))
     else:
         n_others = profile.nameable_subjects - profile.most_frequent
-        ceiling = min(profile.askable_subjects // 3, n_others, profile.fitting_pairs)
-        if profile.askable_values < 2:
+        n_subjects = profile.askable_subjects if is_shared else profile.nameable_subjects
+        ceiling = min(n_subjects // 3, n_others, profile.fitting_pairs)
+        if is_shared and profile.askable_values < 2:
             ceiling = 0
     return min(ceiling, profile.facts // 10) if profile.facts > LARGE_PREDICATE else ceiling
 

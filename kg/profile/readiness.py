@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 import msgspec
@@ -29,6 +30,10 @@ from kg.words.labels import Labels
 
 MAX_ASKED = 12
 """Maximum number of predicates that are asked about by default, those with most triplets."""
+UNSHARED_KINDS = ("measures", "figures", "things")
+"""Values that can be asked about although no two subjects share one, but for identifiers."""
+SUBJECTS_PER_UNSHARED = 4
+"""Number of subjects for each triplet about such values that is expected."""
 MAX_NAMED_NOTES = 5
 """Maximum number of predicates named among those that only make notes, the most frequent ones."""
 
@@ -109,10 +114,10 @@ def assess_predicates(
         kinds: predicate → the kinds of all rules that contradict claims about its values.
         index: the facts, by which predicates are found that link the same things.
     """
-    assessed = [
-        _assess_predicate(*pair, given.get(pair[0].iri), compare_names, kinds.get(pair[0].iri, ()))
-        for pair in judged
-    ]
+    assess = partial(_assess_all, list(judged), given, compare_names, kinds)
+    assessed = assess(is_shared=True)
+    if not any(row.is_asked for row, _ in assessed):
+        assessed = assess(is_shared=False)
     assessed.sort(key=lambda pair: (-pair[1], -pair[0].facts * bool(pair[0].label), pair[0].iri))
     reason = f"{MAX_ASKED} others give more cards; name it with --pred"
     rows = [
@@ -131,6 +136,29 @@ def assess_predicates(
         else row
         for row in rows
     )
+
+
+def _assess_all(
+    judged: Iterable[tuple[PredicateProfile, Judgement]],
+    given: Mapping[str, GivenRule],
+    compare_names: Callable[[PredicateProfile, RuleKind], PredicateProfile],
+    kinds: Mapping[str, Collection[str]],
+    *,
+    is_shared: bool,
+) -> list[tuple[Readiness, int]]:
+    return [
+        _assess_predicate(
+            profile,
+            judgement,
+            given.get(profile.iri),
+            compare_names,
+            kinds.get(profile.iri, ()),
+            is_shared=is_shared
+            or profile.value_kind not in UNSHARED_KINDS
+            or profile.local_name.casefold().endswith(("id", "identifier")),
+        )
+        for profile, judgement in judged
+    ]
 
 
 def find_askable_predicates(
@@ -295,8 +323,10 @@ def _assess_predicate(
     given: GivenRule | None,
     compare_names: Callable[[PredicateProfile, RuleKind], PredicateProfile],
     kinds: Collection[str],
+    *,
+    is_shared: bool,
 ) -> tuple[Readiness, int]:
-    """Returns what can be asked, and the number of balanced triplets."""
+    """Returns what can be asked, and the number of triplets, see ``count_balanced_triplets``."""
     rule, support = judgement.kind, judgement.support
     is_doubtful = judgement.is_doubtful
     if given is not None and (judgement.origin is None or given.covers_all):
@@ -305,7 +335,7 @@ def _assess_predicate(
         rule, is_doubtful = "", False
     if rule and profile.label:
         profile = compare_names(profile, rule)
-    n_balanced = count_balanced_triplets(profile, rule)
+    n_balanced = count_balanced_triplets(profile, rule, is_shared=is_shared)
     reason = ""
     if not is_usable_iri(profile.iri):
         reason = "its IRI is malformed"
@@ -331,7 +361,11 @@ def _assess_predicate(
         blank=profile.blank_subjects,
         nameable=profile.nameable_subjects,
         ceiling=0 if reason else compute_ceiling(profile, rule, kinds),
-        counted=0 if reason else estimate_triplets(profile, rule, kinds),
+        counted=0
+        if reason
+        else estimate_triplets(profile, rule, kinds)
+        if is_shared
+        else min(n_balanced, profile.nameable_subjects // SUBJECTS_PER_UNSHARED),
         shares_links_with="",
         is_asked=not reason,
         rule=rule,

@@ -368,7 +368,7 @@ class Phrasebook(EntityNames):
 
         Returns:
             The unit, whether they are years or identifiers, and whether the name says what was
-            done ("founded"), so that they may be years.
+            done ("founded") or is that of a date, so that they may be years.
         """
         if pred not in self._units:
             name = split_name(self.get_label(pred)).split()
@@ -376,6 +376,6 @@ class Phrasebook(EntityNames):
             is_plain = any(map(_YEAR_WORD.fullmatch, words)) or bool(
                 name and _IDENTIFIERS.fullmatch(name[-1])
             )
-            is_deed = bool(words) and is_participle(words[-1])
+            is_deed = bool(words) and (is_participle(words[-1]) or "date" in words)
             self._units[pred] = clean_text(self.get_wording(pred).unit), is_plain, is_deed
         return self._units[pred]

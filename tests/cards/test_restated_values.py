@@ -161,7 +161,8 @@ def write_lives(folder: Path) -> KnowledgeBase:
         lines.append(
             f'<{E}p{n}> a <{E}Person> ; <http://www.w3.org/2000/01/rdf-schema#label> "Person {n}" ;'
             f' <{E}birth> {born} ; <{E}death> "{died}-03-0{rng.randrange(1, 9)}"'
-            f"^^<http://www.w3.org/2001/XMLSchema#date> ; <{E}children> {rng.randrange(9)} ."
+            f"^^<http://www.w3.org/2001/XMLSchema#date> ; <{E}children> {rng.randrange(9)} ;"
+            f' <{E}yearOfDeath> "{died}"^^<http://www.w3.org/2001/XMLSchema#gYear> .'
         )
     graph, shapes = folder / "lives.ttl", folder / "shapes.ttl"
     graph.write_text("\n".join(lines), "utf-8")
@@ -178,11 +179,14 @@ def test_no_unknown_claim_breaks_an_order_that_the_graph_keeps(tmp_path: Path) -
     """Nobody was born after the year of death, though no rule says so."""
     kb = write_lives(tmp_path)
     lookup = GraphLookup(kb)
-    birth, death, children = (lookup.intern_term(E + n) for n in ("birth", "death", "children"))
-    assert find_bounds(lookup, birth) == ((death, True),)
+    names = ("birth", "death", "children", "yearOfDeath")
+    birth, death, children, years = (lookup.intern_term(E + name) for name in names)
+    assert find_bounds(lookup, birth) == ((death, True), (years, True))
     assert find_bounds(lookup, death) == ((birth, False),)
-    # That 0 to 8 is less than a year is no order.
+    # That 0 to 8 is less than a year is no order, and the year of a date is neither above nor below.
     assert find_bounds(lookup, children) == ()
+    assert find_bounds(lookup, years) == ((birth, False),)
+    assert years in find_restating_predicates(lookup, death)
 
     def list_years(name: str) -> dict[str, int]:
         return {c.subj: int(c.obj[1:5]) for c in kb.graph.iter_claims(E + name)}

@@ -891,6 +891,31 @@ def test_a_rule_of_the_users_own_shapes_is_not_drafted_again(
         assert sum("birth month" in rule.lower() for rule in card.rules) == 1 + (not is_enough)
 
 
+def test_dates_that_nobody_shares_are_asked_about_if_nothing_else_can_be(tmp_path: Path) -> None:
+    lines = [
+        f'<{EX}p{n}> a <{EX}Person> ; <{RDFS}label> "{"abcdefgh"[n % 8]}o{"klmnop"[n // 8]}" ; '
+        f'<{EX}birthDate> "{1900 + n}-03-04"^^<{XSD}date> ; <{EX}likes> "{n % 7} songs" ; '
+        f"<{EX}personId> {n} ."
+        for n in range(48)
+    ]
+    graph, folder, out = tmp_path / "people.ttl", tmp_path / "mine", tmp_path / "cards.jsonl"
+    graph.write_text("\n".join(lines), "utf-8")
+    done = run_epoche("kg", "init", graph, "--out", folder, "--json")
+    page = json.loads(done.out)
+    assert page["ceiling"] == 12
+    assert read_defaults(folder) == {"birthDate"}
+    assert run_epoche("cards", "--domain", folder, "--num-per-type", 12, "--out", out).code == 0
+    unknown = [card for card in read_cards(out) if card.kind == "absent"]
+    assert len(unknown) >= 10
+    assert {card.meta["full_label"] for card in unknown} == {"C"}
+    # A value that several share can be true of the unknown, so those are asked about if any are.
+    shared = [line.replace(f"{1900 + n}-03", f"{1900 + n % 7}-05") for n, line in enumerate(lines)]
+    more = [line.replace("birthDate", "deathDate") for line in shared]
+    graph.write_text("\n".join([*lines, *more]), "utf-8")
+    run_epoche("kg", "init", graph, "--out", folder)
+    assert read_defaults(folder) == {"deathDate"}
+
+
 @pytest.mark.parametrize(
     ("facts", "reason", "advice"),
     [
@@ -911,7 +936,7 @@ def test_a_rule_of_the_users_own_shapes_is_not_drafted_again(
             "Answer the 1 question of confirm.toml (“price”): write true for each whose rule is",
         ),
         (
-            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price {n} .',
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:offerId {n} .',
             "none of its values is shared by several subjects",
             "readiness.md says why of each predicate; rules of your own can be added by --shapes.",
         ),

@@ -232,12 +232,15 @@ def test_hostile_labels_stay_plain_text(text: str, expected: str) -> None:
         ("1233", "integer", "1,233"), ("+12", "integer", "12"), ("-1234567", "int", "-1,234,567"),
         ("007", "integer", "7"), ("0", "integer", "0"), ("1234.50", "decimal", "1,234.50"),
         ("899402.0", "decimal", "899,402"), ("12.00", "decimal", "12.00"),
-        ("5.0", "double", "5.0"), ("-0.0", "decimal", "-0"),
+        ("5.0", "double", "5"), ("5.25", "double", "5.25"), ("-0.0", "decimal", "-0"),
         ("1.5E10", "double", "1.5E10"), ("INF", "double", "INF"), ("12a", "integer", "12a"),
         ("2024-05-03", "date", "3 May 2024"), ("2024-13-03", "date", "2024-13-03"),
         ("2024-05-03T10:20:00", "dateTime", "3 May 2024, 10:20"),
         ("2024-05-03T10:20:30Z", "dateTime", "3 May 2024, 10:20:30 UTC"),
         ("2024-05-03T10:20:00+02:00", "dateTime", "3 May 2024, 10:20 +02:00"),
+        ("2024-05-03T00:00:00Z", "dateTime", "3 May 2024"),
+        ("2024-05-03T00:00:00.5Z", "dateTime", "3 May 2024, 00:00 UTC"),
+        ("2024-05-03T00:00:00+02:00", "dateTime", "3 May 2024, 00:00 +02:00"),
         ("1998", "gYear", "1998"), ("2024-05", "gYearMonth", "May 2024"),
         ("1", "boolean", "true"), ("false", "boolean", "false"), ("a  b", "string", "a b"),
     ],
@@ -276,6 +279,9 @@ def test_units_years_and_languages_are_rendered() -> None:
         verbaliser.render_term(write_literal("1998", XSD + "integer"), make_iri("foundingYear"))
         == "1998"
     )
+    release = make_iri("releaseDate")
+    assert verbaliser.render_term(write_literal("1924", XSD + "integer"), release) == "1924"
+    assert verbaliser.render_term(write_literal("19240", XSD + "integer"), release) == "19,240"
     assert verbaliser.render_term(write_literal("Rhin", language="fr")) == "Rhin"
     assert verbaliser.render_term('"torn literal') == '"torn literal'
 
@@ -288,6 +294,9 @@ def test_units_years_and_languages_are_rendered() -> None:
         ("P01Y2M", "yearMonthDuration", "1 year 2 months"),
         ("PT0.5S", "duration", "0.5 seconds"),
         ("PT0S", "duration", "0 seconds"),
+        ("PT1H0M", "string", "1 hour"),
+        ("PTO", "string", "PTO"),
+        ("P1D", "string", "P1D"),
         ("-P1D", "duration", "-P1D"),
         ("P", "duration", "P"),
         ("1897-03-05Z", "date", "5 March 1897"),
