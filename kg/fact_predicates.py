@@ -14,6 +14,7 @@ _NOTES = (
     "http://www.geneontology.org/formats/oboInOwl#",
     "http://purl.org/vocab/vann/",
     "http://purl.org/vocommons/voaf#",
+    "http://dbpedia.org/ontology/wikiPage",  # length, revision and links of a page
     "http://www.w3.org/2003/06/sw-vocab-status/ns#",
     f"{_OBO}IAO_0100001",  # term replaced by
     f"{_OBO}IAO_0000114",  # has curation status
@@ -70,13 +71,15 @@ class Notes(NamedTuple):
     """The ontologies: what is said of them is a file's header."""
     obsolete: frozenset[int]
     """Terms that the graph marks as deprecated."""
+    statements: frozenset[int]
+    """Reified statements, of which a graph says a source or how sure it is."""
     schema_terms: frozenset[int]
     """The ontologies, classes and predicates that the graph declares."""
 
     @property
     def nodes(self) -> frozenset[int]:
         """Nodes that no card mentions."""
-        return self.ontologies | self.obsolete
+        return self.ontologies | self.obsolete | self.statements
 
 
 def find_notes(index: Index) -> Notes:
@@ -95,7 +98,13 @@ def find_notes(index: Index) -> Notes:
             is_note = iri.startswith(_NOTES) or p in annotations
         if is_note and not is_vocabulary(iri):
             predicates.add(p)
-    return Notes(frozenset(predicates), ontologies, _find_obsolete(index), schema_terms)
+    statements = _find_members(index, RDF + "Statement").union(
+        s
+        for name in ("subject", "predicate", "object")
+        if (part := terms.get(RDF + name)) is not None
+        for s in index.get_subjects(part)
+    )
+    return Notes(frozenset(predicates), ontologies, _find_obsolete(index), statements, schema_terms)
 
 
 def _find_obsolete(index: Index) -> frozenset[int]:

@@ -75,7 +75,8 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     """Finds the predicates whose literals often contain the subject's value of ``p``.
 
     Also those whose literals are often contained in it: "1982-12-31" says part of "1975-1982"; of
-    a date the year counts. And those with the label of ``p``.
+    a date the year counts. Of a literal also those whose things have it in their names ("Dune, Ace
+    Books, 1965"), and of any value those with the label of ``p``.
 
     Args:
         lookup: the graph before facts were set aside.
@@ -88,9 +89,12 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     n_facts: Counter[int] = Counter()
     n_more: Counter[int] = Counter()
     for (s, value), other in zip(sampled, others, strict=True):
+        with_things = lookup.terms.is_literal(value)
         for q in lookup.fact_predicates:
             objects = [
-                o for o in lookup.graph_index.find_objects(s, q) if lookup.terms.is_literal(o)
+                o
+                for o in lookup.graph_index.find_objects(s, q)
+                if lookup.terms.is_literal(o) or (with_things and o not in lookup.unusable_nodes)
             ]
             if q != p and objects:
                 n_facts[q] += 1

@@ -197,7 +197,7 @@ def describe_notes(
     n_more = len(largest) - len(named)
     more = f" and {n_more} more" if n_more else ""
     n_header = sum(1 for node in notes.ontologies for _ in index.iter_out_edges(node))
-    n_obsolete = len(notes.obsolete)
+    n_obsolete, n_statements = len(notes.obsolete), len(notes.statements)
     return (
         *(
             [
@@ -209,6 +209,7 @@ def describe_notes(
         ),
         *([f"{format_count(n_header, 'triple')} about the ontology itself"] if n_header else []),
         *([format_count(n_obsolete, "obsolete term")] if n_obsolete else []),
+        *([format_count(n_statements, "reified statement")] if n_statements else []),
     )
 
 

@@ -73,7 +73,7 @@ _LIVING = compile_heads(
 # Not "settlement" or "populated place": a borough is one, too, and so is its city.
 _SETTLEMENT = compile_heads("city cities town* village* hamlet* municipalit* commune*")
 _ORDERED = compile_heads(
-    "version* revision* edition* release* draft* document* chapter* section* page* paragraph* "
+    "version* revision* edition* release* draft* document* chapter* page* paragraph* subsection* "
     "verse* stanza* episode* season* volume* issue* step* task* book* article* report* work* file* "
     "dataset* law* act* regulation* standard* specification* activit* process* "
     "period* year* month* era* epoch* age"

@@ -14,6 +14,7 @@ from kg.terms import iri_tail
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 from kg.words.labels import Labels
+from kg.words.readable_names import is_document_address
 
 _PAGE_NOUNS = compile_heads(
     "url uri page homepage website web_site link download image img picture photo depiction "
@@ -40,7 +41,9 @@ class WebPages(NamedTuple):
 
 
 def find_web_pages(graph: Graph, labels: Labels) -> WebPages:
-    """Finds predicates called "homepage" or "access URL" whose values have neither label nor facts.
+    """Finds predicates whose values are addresses of documents, with neither label nor facts.
+
+    Those called "homepage" or "access URL", and those whose values all look like such addresses.
 
     Args:
         graph: the graph.
@@ -51,12 +54,14 @@ def find_web_pages(graph: Graph, labels: Labels) -> WebPages:
     values: set[str] = set()
     for p in index.list_predicates():
         iri = terms.get_text(p)
-        if is_vocabulary(iri) or not _PAGE_NOUNS.search(split_name(iri_tail(iri)).casefold()):
+        if is_vocabulary(iri):
             continue
+        is_page = _PAGE_NOUNS.search(split_name(iri_tail(iri)).casefold()) is not None
         objects = list(index.list_distinct_objects(p))
         texts = set(map(terms.get_text, objects))
         if all(
-            not terms.is_literal(o)
+            (is_page or is_document_address(terms.get_text(o)))
+            and not terms.is_literal(o)
             and o not in terms.blanks
             and next(index.iter_out_edges(o), None) is None
             and not labels.has_label(terms.get_text(o))

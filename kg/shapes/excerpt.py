@@ -156,8 +156,8 @@ class Excerpt:
     def _is_violable(self, shape: Shape, parameter: Parameter) -> bool:
         """Returns whether a claim can violate a constraint on the values of a shape."""
         component = parameter.component
-        if component == "MinCount":
-            return False
+        if component in ("MinCount", "HasValue"):
+            return False  # another value takes none away
         if component == "Property" and not self._reads(shape):
             return self._has_violable(parameter.shapes[0], set())
         return self._reads(shape) or self._mentions(parameter, set())

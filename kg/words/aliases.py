@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, KeysView
 
 from kg.terms import OWL, RDF_TYPE, SKOS, is_iri
 from kg.triples.index import Index
+from kg.words.readable_names import is_document_address
 
 SAME_AS = OWL + "sameAs"
 ALIGNMENT_PREDICATES = (SKOS + "exactMatch", SKOS + "closeMatch")
@@ -59,10 +60,13 @@ class Aliases:
     def _is_page(self, term: int, entities: Collection[int]) -> bool:
         """Returns whether a term of which nothing is stated is linked from some entities only.
 
-        What others link to as well, for example a datatype, is a thing of its own.
+        What others link to as well, for example a datatype, is a thing of its own, unless its IRI
+        is the address of a document.
         """
         if any(self._index.iter_out_edges(term)):
             return False
+        if is_document_address(self._index.terms.get_text(term)):
+            return True
         predicates = {
             p for entity in entities for p, o in self._index.iter_out_edges(entity) if o == term
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
@@ -178,13 +178,18 @@ class Phrasebook(EntityNames):
 
     def render_fact(self, claim: Claim) -> str:
         """Renders the claim as a statement."""
-        templates = self._get_templates(claim.pred)
-        return capitalise_sentence(templates.fact(**self._make_variables(claim)))
+        return self._render_statement(claim, self._get_templates(claim.pred).fact)
 
     def render_denial(self, claim: Claim) -> str:
         """Renders the statement that the claim is false."""
-        templates = self._get_templates(claim.pred)
-        return capitalise_sentence(templates.denied(**self._make_variables(claim)))
+        return self._render_statement(claim, self._get_templates(claim.pred).denied)
+
+    def _render_statement(self, claim: Claim, template: Callable[..., str]) -> str:
+        variables = self._make_variables(claim)
+        text, subj = template(**variables), variables["subj"]
+        # A label of one word may be a name that its owner writes in this way: "grep".
+        is_own = self.labels.has_label(claim.subj) and " " not in subj and text.startswith(subj)
+        return text if is_own and claim.pred != RDFS + "subClassOf" else capitalise_sentence(text)
 
     def render_questions(self, claim: Claim) -> list[str]:
         """Renders the claim as yes-no questions, in the domain's order; at least one."""

@@ -25,6 +25,11 @@ _COMPOUND_CODE = re.compile(r"(?=.*\d)(?!.*[^\W\d_]{4})\w{1,8}(?:[-. ]\w{1,8}){1
 _BARE_NUMBER = re.compile(r"(?!(?:1\d|20|21)\d\d$)\d+(?:[-. ]\d+)*")
 # "OfflineEventAttendanceMode"
 _JOINED_WORDS = re.compile(r"(?:[A-Z][a-z]+){2,}")
+_DOCUMENT = re.compile(
+    r"https?://(?:[\w-]+\.)*wikipedia\.org/wiki/.*"
+    r"|https?://.*\.(?:html?|php|aspx?|pdf|jpe?g|png|gif|svg|tiff?)",
+    re.IGNORECASE,
+)
 _UUID = re.compile(
     r"\b(?:[0-9a-fA-F]{8}(?:[- ][0-9a-fA-F]{4}){3}[- ][0-9a-fA-F]{12}"
     r"|(?=\d*[a-fA-F])[0-9a-fA-F]{32,})\b"
@@ -92,6 +97,11 @@ def is_missing_value(value: str) -> bool:
     """Returns whether a literal stands for a value that is not known."""
     text = " ".join(value.casefold().split()).strip(".")
     return text in _MISSING_VALUES or not any(map(str.isalnum, text))
+
+
+def is_document_address(iri: str) -> bool:
+    """Returns whether an IRI looks like the address of a document, such as a page or a picture."""
+    return _DOCUMENT.fullmatch(iri) is not None
 
 
 def is_readable_label(name: str) -> bool:
