@@ -3,7 +3,8 @@
 Keywords with the same normal form are merged from the start. Clusters are only candidates; the
 verifier decides. Embeddings may place other spellings far apart. Therefore ``candidates`` proposes
 them before the third stage: it joins whole clusters to groups, so that each keyword is in one group
-only. Acronyms are merged where the text defines them (``definitions``).
+only. Names of modules and classes are kept apart from other words (``program_names``). Acronyms are
+merged where the text defines them (``definitions``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kg.embedding.embedder import Embedder, normalise_rows
 from kg.text.canonical.candidates import join_groups
 from kg.text.canonical.clusters import DEFAULT_THRESHOLD, MAX_GROUP_SIZE, cluster_rows
 from kg.text.canonical.definitions import merge_definitions
+from kg.text.canonical.program_names import split_groups
 from kg.text.canonical.similar_pairs import ProgressCallback
 from kg.text.canonical.table import CanonicalTable
 from kg.text.canonical.verdicts import check_synonym_sets
@@ -49,6 +51,7 @@ def canonicalise_keywords(
     *,
     index_candidates: bool = True,
     definitions: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    program_names: frozenset[str] = frozenset(),
     on_progress: ProgressCallback = lambda _done, _total: None,
 ) -> CanonicalTable:
     """Decides which keywords name the same concept.
@@ -63,6 +66,8 @@ def canonicalise_keywords(
             ``kg.text.canonical.candidates``.
         definitions: the acronyms that the text defines (``find_definitions``); only these are
             merged with their phrases.
+        program_names: the words that the text uses as names of modules and classes
+            (``find_program_names``); keywords with different ones are never in one group.
         on_progress: called with the number of keywords compared so far, and of all keywords.
 
     Returns:
@@ -83,6 +88,8 @@ def canonicalise_keywords(
     )
     if index_candidates:
         groups = join_groups(labels, groups, max_group_size)
+    if program_names:
+        groups = split_groups(labels, groups, program_names)
     return _build_table(keywords, groups, verifier, definitions)
 
 

@@ -46,6 +46,8 @@ _LETTER_WITH_SIGNS = re.compile(r"[^\W\d_][+#]*")
 """Matches a word of one letter, such as ``c``, ``c++`` and ``b+``."""
 _MIN_CONSTANT_LETTERS = 7
 """Minimum number of letters of a word of capitals that is the name of a constant or variable."""
+_MEMBER = re.compile(r"([^\W\d_]+)\.([^\W\d_]{2,})")
+"""Matches a member with its owner: ``event.target``."""
 _VOWEL = re.compile("[aeiouy]")
 _MIN_TYPO_LETTERS = 8
 """Minimum number of letters of words in which exchanged and doubled letters are typing errors."""
@@ -83,8 +85,11 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
             for form in ("stems", "lemmas")
         ):
             # PYTHONWARNINGS is the name of a variable, not "Python warnings".
-            is_constant = _is_constant(first) or _is_constant(second)
-            return Judgement(not is_constant, "constant" if is_constant else "spacing")
+            if _is_constant(first) or _is_constant(second):
+                return Judgement(False, "constant")
+            if _names_member(keyword, other_keyword) or _names_member(other_keyword, keyword):
+                return Judgement(False, "member")
+            return Judgement(True, "spacing")
         if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
         if _differ_in_order(first, second) or _differ_in_order(second, first):
@@ -102,6 +107,17 @@ def _is_constant(phrase: _Phrase) -> bool:
     """Whether a phrase is one word of capitals that is too long for an acronym."""
     word = phrase.cased_words[0]
     return len(phrase.cased_words) == 1 and word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS
+
+
+def _names_member(keyword: str, other: str) -> bool:
+    """Whether a phrase names a member of what another joins to one name.
+
+    ``event.target`` is no ``EventTarget``, but "py.test" is "pytest".
+    """
+    return any(
+        re.search(f"(?i:{owner})(?<=[a-z]){member[0].upper()}(?=[a-z])(?i:{member[1:]})", other)
+        for owner, member in _MEMBER.findall(keyword)
+    )
 
 
 def is_refuted(keyword: str, other_keyword: str) -> bool:
@@ -252,10 +268,14 @@ def _differ_in_order(phrase: _Phrase, other: _Phrase) -> bool:
     """Whether two phrases differ in word order only.
 
     Examples: "level of isolation" and "isolation level"; "reads and writes" and "writes and reads".
+    A "number of lines" counts them, and a "line number" does not.
     """
     if phrase.stems.count("of") == 1 and "of" not in other.stems:
         position = phrase.stems.index("of")
-        return other.lemmas == phrase.lemmas[position + 1 :] + phrase.lemmas[:position]
+        return (
+            phrase.stems[:position] != ("number",)
+            and other.lemmas == phrase.lemmas[position + 1 :] + phrase.lemmas[:position]
+        )
     if phrase.stems.count("and") == 1 and other.stems.count("and") == 1:
         position = phrase.stems.index("and")
         return other.lemmas == (*phrase.lemmas[position + 1 :], "and", *phrase.lemmas[:position])

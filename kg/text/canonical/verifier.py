@@ -54,7 +54,7 @@ class RuleVerifier:
 
     def params(self) -> dict[str, object]:
         """Returns the version of the rules; they have no parameters."""
-        return {"version": 2}
+        return {"version": 3}
 
     def verify_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Synonyms]]:
         """Returns the synonym sets of each group; see ``SynonymVerifier``."""

@@ -200,6 +200,7 @@ def _build_table(
 ) -> CanonicalTable:
     from kg.text.canonical.canonicalisation import canonicalise_keywords
     from kg.text.canonical.definitions import find_definitions
+    from kg.text.canonical.program_names import find_program_names
 
     on_stage("canonical forms", 0, 0)
     frequencies = Counter(keyword for row in keywords for keyword in row.keywords)
@@ -211,6 +212,7 @@ def _build_table(
         max_group_size=plan.max_group_size,
         index_candidates=plan.index_candidates,
         definitions=find_definitions(chunk.prose for chunk in chunks),
+        program_names=find_program_names(chunk.prose for chunk in chunks),
         on_progress=lambda done, total: on_stage("canonical forms", done, total),
     )
 

@@ -14,7 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg.embedding.lexical import make_lexical_embedder
+from kg.text.canonical.canonicalisation import canonicalise_keywords
 from kg.text.canonical.definitions import find_definitions, iter_definitions
+from kg.text.canonical.program_names import find_program_names, split_groups
 from kg.text.canonical.rules import is_refuted, judge_pair
 from kg.text.canonical.verdicts import check_synonym_sets
 from kg.text.canonical.verifier import RuleVerifier, SynonymVerifier
@@ -227,3 +230,44 @@ def test_verifier_sets_are_always_valid(group: list[str]) -> None:
         assert not any(
             is_refuted(keyword, other_keyword) for keyword in members for other_keyword in members
         )
+
+
+PROGRAM_TEXTS = [
+    "Subclass unittest.TestCase, or call unittest.main().",
+    "unittest.mock replaces objects. Write unit tests with unittest or without unittest.",
+    "See filesystem.md, filesystem.txt and filesystem.md: a filesystem is a file system.",
+    "Docs are at readthedocs.org, that is https://readthedocs.io/ and https://readthedocs.com/.",
+]
+
+
+def test_words_with_members_name_programs() -> None:
+    assert find_program_names(PROGRAM_TEXTS) == {"unittest"}
+    assert find_program_names([*PROGRAM_TEXTS, "unittest " * 5]) == frozenset()
+
+
+def test_program_names_are_no_candidates_of_other_words() -> None:
+    labels = ["unit tests", "unittest", "unittests", "file system", "filesystem"]
+    groups = [[0, 1, 2], [3, 4]]
+    assert split_groups(labels, groups, {"unittest"}) == [[0], [1, 2], [3, 4]]
+    frequencies = dict.fromkeys(labels, 1)
+    embedder = make_lexical_embedder()
+    tables = [
+        canonicalise_keywords(frequencies, embedder, RuleVerifier(), program_names=names)
+        for names in (frozenset[str](), frozenset({"unittest"}))
+    ]
+    assert [len(table.concepts) for table in tables] == [2, 3]
+    assert tables[1].resolve_keyword("unit test") != tables[1].resolve_keyword("unittest")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "other_keyword", "is_synonym"),
+    [
+        ("event.target", "EventTarget", False),
+        ("py.test", "pytest", True),
+        ("line number", "number of lines", False),
+        ("isolation level", "level of isolation", True),
+    ],
+)
+def test_members_and_counts(keyword: str, other_keyword: str, is_synonym: bool) -> None:
+    for pair in [(keyword, other_keyword), (other_keyword, keyword)]:
+        assert judge_pair(*pair).is_synonym == is_synonym
