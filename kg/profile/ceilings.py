@@ -39,7 +39,8 @@ FORMULA = (
     "total counts predicates that link the same things, such as parent and child, once, by the "
     "largest ceiling, because their facts are set aside together; and of n subjects of which k do "
     "not have the most frequent value, nk / (n + k) triplets, because UNKNOWN cards use these up, "
-    "too. Fewer cards are made where names, facts and numbers of links do not match; where no "
+    "too; of rules of one direction half, because UNKNOWN cards break the chains that a NO needs. "
+    "Fewer cards are made where names, facts and numbers of links do not match; where no "
     "triplet can be made, pairs of a YES and a NO are. Asked about are predicates that can give "
     f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
     "true; if there is none, those with dates, numbers or things that few or no subjects share, of "
@@ -63,9 +64,11 @@ def estimate_triplets(profile: PredicateProfile, rule: RuleKind, kinds: Collecti
     """Estimates the number of triplets: the ceiling, less what UNKNOWN cards use up.
 
     Their subjects are drawn from all alike, so that a YES or a NO cannot be about those of them
-    that do not have the most frequent value.
+    that do not have the most frequent value. Of a chain, they break the links that a NO needs.
     """
     n = profile.nameable_subjects
+    if rule == "one way":
+        return _add_up(profile, rule, kinds, n, n_more=1) // 2
     n_others = n - profile.most_frequent
     return _add_up(profile, rule, kinds, n * n_others // max(1, n + n_others))
 

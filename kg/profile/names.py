@@ -66,6 +66,10 @@ _NAMING_IRIS = frozenset(
     ]
 )
 """Predicates of well-known vocabularies that give names, but are not called so."""
+_INFORMAL = re.compile(
+    r"(?:vernacular|common|popular|nick|screen|user|maiden|former)[_-]?(?:name|label|title)s?$",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]{2}")
 _OTHERS = re.compile(
     r"(?:father|mother|parent|spouse|husband|wife|partner|child|son|daughter|brother|sister|friend|"
@@ -105,10 +109,12 @@ def is_usable_iri(iri: str) -> bool:
 def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
     """Finds the graph's own predicates whose values are names: short, and different ones.
 
-    Those called just "name", "title" or "label" come first.
+    Those called just "name", "title" or "label" come first. Common names of what has a formal one
+    are none: "wolves and dogs" is called Canidae.
     """
     index, terms = graph.index, graph.index.terms
     found = []
+    named: dict[str, set[int]] = {}
     for p in index.list_predicates():
         iri = terms.get_text(p)
         is_known = iri in _NAMING_IRIS
@@ -128,7 +134,11 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
             and sum(len(terms.get_text(o)) for o in values) <= MAX_MEAN_NAME_LENGTH * len(values)
         ):
             found.append((not is_plain, name != iri, iri))
-    return tuple(iri for _, _, iri in sorted(found))
+            named[iri] = {s for s, _ in pairs}
+    formal = set().union(*(named[iri] for iri in named if not _INFORMAL.search(iri)))
+    return tuple(
+        iri for _, _, iri in sorted(found) if not (_INFORMAL.search(iri) and named[iri] <= formal)
+    )
 
 
 def _names_another(index: Index, iri: str, subjects: Collection[int]) -> bool:

@@ -6,7 +6,6 @@ import re
 from typing import NamedTuple
 
 from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
-from kg.claims import MINED_RULE_PREFIX
 from kg.literals import DATATYPE_NOUNS, is_moment
 from kg.shapes import Constraint
 from kg.terms import is_literal
@@ -90,7 +89,7 @@ def _describe_target(
     if kind == "subjects-of":
         if constraint.path == term:
             nouns = " or ".join(find_subject_nouns(phrasebook, term))
-            if nouns and constraint.shape.startswith(MINED_RULE_PREFIX):
+            if nouns:
                 nouns += " (or anything else)"  # cards do not always say what class a thing is of
             return SubjectWording(f"every {nouns}", "", f"no {nouns}") if nouns else EVERYTHING
         noun = _find_noun(phrasebook, term)

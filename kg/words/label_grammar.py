@@ -1,11 +1,10 @@
-"""Makes default sentences for predicates without templates, from the grammar of their labels.
+"""Parses the labels of predicates: which kind of phrase they are.
 
 RDF vocabularies name predicates in a few ways: a noun (``mouth``, ``hasMouth``, ``dateOfBirth``),
 a verb in the third person (``flowsInto``, ``traverses``) or in the past (``actedOnBehalfOf``), a
 participle or adjective with a preposition (``locatedIn``, ``wasBornIn``, ``adjacentTo``), or a
-noun that ends in "of" (``partOf``, ``capitalOf``). Each kind has its own sentences, which keep
-every word of the label. A label of none of these kinds, or of another language than English, is
-quoted, because 'X has Y as a value of “label”' is grammatical with any label.
+noun that ends in "of" (``partOf``, ``capitalOf``); verbs may follow "can" or "has been". Each kind
+has its own sentences (``default_wording``).
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from kg.base.plain_text import add_article, clean_text
-from kg.base.templates import escape_template
-from kg.predicate_words import PredicateWording
+from kg.base.plain_text import clean_text
 from kg.words.label_words import (
     ADJECTIVES,
     ADVERBS,
@@ -32,9 +29,6 @@ from kg.words.label_words import (
 )
 
 PhraseKind = Literal["noun", "plural", "verb", "past", "copula", "of", "quoted"]
-Possessive = Literal["its", "their"]
-ValueKind = Literal["", "numbers", "years", "dates", "booleans"]
-"""What all values of a predicate are."""
 
 MAX_WORDS = 8
 """Maximum number of words of a label that is parsed; longer ones are quoted."""
@@ -46,22 +40,20 @@ _ES_VERB = re.compile(r"(?:ss|sh|ch|x|zz|o)es$")
 _UNIT_IN_BRACKETS = re.compile(r"([^()]+) (\([^()\s]{1,8}(?: [^()\s]{1,8})?\))")
 _CONJUNCTIONS = frozenset(("and", "or", "nor", "not", "but"))
 _ARTICLES = frozenset(("a", "an", "the"))
-# Kind of values → the prepositions that stand before one: "opened in 1931", but not "in 3 May".
-_TIME_PREPOSITIONS = {
-    "years": frozenset(("in", "since", "from", "until", "before", "after", "during")),
-    "dates": frozenset(("on", "at", "since", "from", "until", "before", "after")),
-}
+
+
 # Auxiliary → the words of a question before and after its subject, and of a denial.
-_HAVE_FORMS = {
+HAVE_FORMS = {
     "has": ("Does", "have", "does not have"),
     "had": ("Did", "have", "did not have"),
     "has or had": ("Does or did", "have", "does not and did not have"),
 }
-_BE_FORMS = {
+BE_FORMS = {
     "is": ("Is", "is not"),
     "was": ("Was", "was not"),
     "is or was": ("Is or was", "is not and was not"),
 }
+MODALS = ("can", "could", "may", "might", "must", "shall", "should", "will", "would")
 
 
 class ParsedLabel(NamedTuple):
@@ -74,7 +66,7 @@ class ParsedLabel(NamedTuple):
     without the article ("member of"); ``quoted``: the label."""
     auxiliary: str = ""
     """``noun``, ``plural``: "has", "had" or "has or had"; ``copula``, ``of``: "is", "was" or "is or
-    was"; else empty."""
+    was"; ``copula`` also "has", before "been", or a modal verb; else empty."""
 
 
 def split_name(text: str) -> str:
@@ -155,10 +147,10 @@ def _parse_words(words: list[str]) -> ParsedLabel | None:
     auxiliary = first
     if words[1:3] in (["or", "had"], ["or", "was"]):
         auxiliary, rest = " ".join(words[:3]), words[3:]
-    if auxiliary in _HAVE_FORMS:
-        if rest and rest[-1] == "of":
-            return _parse_after_be(rest, "is", is_explicit=True)
-        return _parse_noun(rest, auxiliary)
+    if auxiliary in MODALS and rest:
+        return ParsedLabel("copula", " ".join(rest), auxiliary)
+    if auxiliary in HAVE_FORMS:
+        return _parse_after_have(rest, auxiliary)
     if auxiliary in ("is", "are", "was", "were", "is or was"):
         auxiliary = {"are": "is", "were": "was"}.get(auxiliary, auxiliary)
         return _parse_after_be(rest, auxiliary, is_explicit=True)
@@ -170,9 +162,26 @@ def _parse_words(words: list[str]) -> ParsedLabel | None:
     is_active = first in PAST_VERBS and first not in TRANSITIVE_PAST_VERBS
     if is_active and rest and rest[0] in PREPOSITIONS and rest[0] != "by":
         return _parse_complement(words, 1, "past")
+    if words[:2] == ["took", "place"] and PREPOSITIONS.issuperset(words[2:3]):
+        return _parse_complement(words, 2, "past") if words[2:] else None
     if words in [[verb] for verb in TRANSITIVE_PAST_VERBS]:
         return ParsedLabel("past", first)
     return _parse_verb(words) or _parse_after_be(words, "is") or _parse_noun(words, "has")
+
+
+def _parse_after_have(words: list[str], auxiliary: str) -> ParsedLabel | None:
+    """Parses "author", "part of", "been approved by", "a degree from" after "has"."""
+    if words and words[-1] == "of":
+        return _parse_after_be(words, "is", is_explicit=True)
+    if words[:1] == ["as"]:
+        words = words[1:]
+    is_phrase = len(words) > 1 and words[-1] in PREPOSITIONS and words[0] not in PREPOSITIONS
+    if auxiliary == "has" and is_phrase:
+        if words[0] == "been":
+            return ParsedLabel("copula", " ".join(words), "has")
+        if words[0] in _ARTICLES:
+            return ParsedLabel("verb", " ".join(["has", *words]))
+    return _parse_noun(words, auxiliary)
 
 
 def _parse_verb(words: list[str]) -> ParsedLabel | None:
@@ -180,7 +189,7 @@ def _parse_verb(words: list[str]) -> ParsedLabel | None:
     first, rest = words[0], words[1:]
     if not rest:
         return ParsedLabel("verb", first) if first in VERBS else None
-    if rest[0] in PREPOSITIONS and rest[0] != "of":
+    if rest[0] in PREPOSITIONS and (rest[0] != "of" or first == "consists"):
         return _parse_complement(words, 1, "verb") if _is_verb_before_preposition(first) else None
     if first not in VERBS:
         return None
@@ -199,7 +208,8 @@ def _parse_after_be(
         words = words[1:]
     place = next((i for i, word in enumerate(words) if word in PREPOSITIONS), -1)
     if place < 0:
-        return None
+        is_active = is_explicit and len(words) == 1 and words[0].endswith("ing")
+        return ParsedLabel("copula", words[0], auxiliary) if is_active else None
     if place == 0:
         return _parse_complement(words, 0, "copula", auxiliary)
     head = words[place - 1]
@@ -272,7 +282,7 @@ def _is_part_of(words: list[str]) -> bool:
 
 
 def _is_no_noun(word: str) -> bool:
-    return is_participle(word) or word in ADJECTIVES or word in _HAVE_FORMS or word in _BE_FORMS
+    return is_participle(word) or word in ADJECTIVES or word in HAVE_FORMS or word in BE_FORMS
 
 
 def is_participle(word: str) -> bool:
@@ -318,100 +328,3 @@ def get_base_form(verb_phrase: str) -> str:
     elif verb.endswith("s") and not verb.endswith("ss"):
         verb = verb[:-1]
     return verb + space + complement
-
-
-def make_default_wording(
-    label: str,
-    language: str = "",
-    *,
-    single_valued: bool = False,
-    values: ValueKind = "",
-    possessive: Possessive = "its",
-) -> PredicateWording:
-    """Makes the sentence templates of a predicate from its label.
-
-    Args:
-        label: ``rdfs:label``, local name, or the value of ``--pred-label``.
-        language: the label's language tag, if it has one.
-        single_valued: whether a subject has at most one value ("its mouth", but "a tributary").
-        values: what all values are. No verb has a number as its object: "wins 2" says less than
-            "has 2 as its value of “wins”"; but what is "opened in" a year was opened in it.
-        possessive: "their" if the subjects are people.
-    """
-    parsed = parse_label(label, language)
-    text = split_name(label) if is_english(language) else clean_text(label)
-    if parsed.kind in ("verb", "copula") and values not in ("", "booleans"):
-        parsed = _fit_to_values(parsed, values, text)
-    fact, denied, question = (
-        _make_boolean_clauses(text)
-        if values == "booleans"
-        else _make_clauses(parsed, single_valued=single_valued, possessive=possessive)
-    )
-    return PredicateWording(
-        fact=f"{fact}.",
-        denied=f"{denied}.",
-        questions=(f"{question}?", f"Is it true that {fact[0].lower()}{fact[1:]}?"),
-        label=text,
-    )
-
-
-def _fit_to_values(parsed: ParsedLabel, values: ValueKind, label: str) -> ParsedLabel:
-    """Returns a verb phrase that numbers, years or dates can follow; quoted if it is none."""
-    words = parsed.words.split(" ")
-    if words[-1] in _TIME_PREPOSITIONS.get(values, ()):
-        is_past = words[-1] in ("in", "on", "at") and is_participle(words[0])
-        return parsed._replace(auxiliary="was") if is_past and parsed.auxiliary == "is" else parsed
-    return parsed if values == "dates" else ParsedLabel("quoted", label)
-
-
-def _make_boolean_clauses(label: str) -> tuple[str, str, str]:
-    """Returns the templates for "true" and "false", which nothing has as its anything."""
-    quoted = f"“{escape_template(label)}”"
-    return (
-        f"For {{{{ subj }}}}, {quoted} is {{{{ obj }}}}",
-        f"For {{{{ subj }}}}, {quoted} is not {{{{ obj }}}}",
-        f"Is {quoted} {{{{ obj }}}} for {{{{ subj }}}}",
-    )
-
-
-def _make_clauses(
-    parsed: ParsedLabel, *, single_valued: bool, possessive: Possessive
-) -> tuple[str, str, str]:
-    """Returns the templates of statement, denial and question, without final punctuation."""
-    kind, words, auxiliary = parsed
-    text = escape_template(words)
-    subj, obj = "{{ subj }}", "{{ obj }}"
-    if kind in ("verb", "past"):
-        infinitive = escape_template(get_base_form(words))
-        do = "did" if kind == "past" else "does"
-        return (
-            f"{subj} {text} {obj}",
-            f"{subj} {do} not {infinitive} {obj}",
-            f"{do.capitalize()} {subj} {infinitive} {obj}",
-        )
-    if kind in ("copula", "of"):
-        if kind == "of":
-            noun = words.partition(" of")[0]
-            is_plural = looks_plural(noun.split(" ")[-1])
-            text = escape_template(f"among the {words}" if is_plural else add_article(words))
-        be, negated_be = _BE_FORMS[auxiliary]
-        return (
-            f"{subj} {auxiliary} {text} {obj}",
-            f"{subj} {negated_be} {text} {obj}",
-            f"{be} {subj} {text} {obj}",
-        )
-    if kind == "quoted":
-        words, auxiliary = f"value of “{words}”", "has"
-    if single_valued:
-        role = f"as {possessive} {words}"
-    elif kind == "plural":
-        role = f"among {possessive} {words}"
-    else:
-        role = f"as {add_article(words)}"
-    do, have, negated_have = _HAVE_FORMS[auxiliary]
-    role = escape_template(role)
-    return (
-        f"{subj} {auxiliary} {obj} {role}",
-        f"{subj} {negated_have} {obj} {role}",
-        f"{do} {subj} {have} {obj} {role}",
-    )

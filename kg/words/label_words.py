@@ -54,7 +54,7 @@ PARTICIPLES = frozenset(
         "agreed born bought brought built caught chosen decreed drawn driven fed found freed "
         "given grown guaranteed held hidden kept known laid led left lost made meant met overseen "
         "paid put read refereed run seen sent set shown sold spent split spoken spread sung taken "
-        "taught thrown told understood won worn written"
+        "taught thrown told understood used won worn written"
     )
 )
 # Past form → infinitive of verbs that, before a preposition other than "by", are no participles.
@@ -69,8 +69,8 @@ PAST_VERBS = dict(
         "influenced:influence invalidated:invalidate lived:live made:make occurred:occur "
         "originated:originate participated:participate played:play ranked:rank resided:reside "
         "resigned:resign resulted:result retired:retire served:serve started:start stayed:stay "
-        "studied:study succeeded:succeed taught:teach used:use voted:vote went:go worked:work "
-        "wrote:write"
+        "studied:study succeeded:succeed taught:teach took:take used:use voted:vote went:go "
+        "worked:work wrote:write"
     )
 )
 # Verbs of ``PAST_VERBS`` that alone are statements in the vocabularies that use them (PROV, FOAF).

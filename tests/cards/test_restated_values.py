@@ -183,7 +183,7 @@ def test_no_unknown_claim_breaks_an_order_that_the_graph_keeps(tmp_path: Path) -
     birth, death, children, years = (lookup.intern_term(E + name) for name in names)
     assert find_bounds(lookup, birth) == ((death, True), (years, True))
     assert find_bounds(lookup, death) == ((birth, False),)
-    # That 0 to 8 is less than a year is no order, and the year of a date is neither above nor below.
+    # That 0 to 8 is less than a year is no order; the year of a date is not above or below it.
     assert find_bounds(lookup, children) == ()
     assert find_bounds(lookup, years) == ((birth, False),)
     assert years in find_restating_predicates(lookup, death)

@@ -3,7 +3,7 @@
 import pytest
 
 from kg.base.templates import compile_template
-from kg.words.label_grammar import ValueKind, make_default_wording
+from kg.words.default_wording import ValueKind, make_default_wording
 from kg.words.label_words import spell_out_label
 
 # Name or label → statement and question about S and O, where no rule says that a thing has at most

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kg.claims import MINED_RULE_PREFIX, Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import XSD
-from kg.words.label_grammar import make_default_wording
+from kg.words.default_wording import make_default_wording
 from kg.words.name_forms import find_distinct_ending
 from kg.words.readable_names import is_readable_label
 from kg.words.subject_nouns import find_subject_nouns
@@ -37,10 +37,22 @@ def open_graph(folder: Path, lines: list[str]) -> KnowledgeBase:
 @pytest.mark.parametrize(
     ("classes", "nouns", "rule"),
     [
-        (["e:RiverArm"], ("river arm",), "Every river arm has at most one size."),
-        (["e:Song", "e:Album"], ("album", "song"), "Every album or song has at most one size."),
+        (
+            ["e:RiverArm"],
+            ("river arm",),
+            "Every river arm (or anything else) has at most one size.",
+        ),
+        (
+            ["e:Song", "e:Album"],
+            ("album", "song"),
+            "Every album or song (or anything else) has at most one size.",
+        ),
         # The most specific class that all have.
-        (["e:Song, e:Work", "e:Album, e:Work"], ("work",), "Every work has at most one size."),
+        (
+            ["e:Song, e:Work", "e:Album, e:Work"],
+            ("work",),
+            "Every work (or anything else) has at most one size.",
+        ),
         (["owl:Thing"], (), "Everything has at most one size."),
         (["e:C12345"], (), "Everything has at most one size."),
         (["e:A", "e:B", "e:D", "e:E"], (), "Everything has at most one size."),
@@ -60,25 +72,15 @@ def test_rules_speak_of_the_class(
     assert [r.text for r in verbaliser.get_rules("http://e/size")] == [rule]
 
 
-def test_drafted_rules_do_not_need_the_class(tmp_path: Path) -> None:
+@pytest.mark.parametrize("prefix", ["http://e/", MINED_RULE_PREFIX, "urn:epoche:confirmed:"])
+def test_rules_of_all_subjects_do_not_need_the_class(tmp_path: Path, prefix: str) -> None:
     """A card does not always say which class its subject is of."""
-    graph = [f"e:x{n} a e:Song ; e:size {n} ." for n in range(20)]
-    given = open_graph(tmp_path, graph).verbaliser.get_rules("http://e/size")
-    drafted_shape = tmp_path / "s.ttl"
-    drafted_shape.write_text(SHAPES.replace("e:S a", f"<{MINED_RULE_PREFIX}one-value#size> a"))
-    kb = KnowledgeBase.open(graph=[tmp_path / "g.ttl"], shapes=[drafted_shape])
-    drafted = kb.verbaliser.get_rules("http://e/size")
-    assert [rule.text for rule in given] == ["Every song has at most one size."]
-    assert [rule.text for rule in drafted] == [
-        "Every song (or anything else) has at most one size."
-    ]
-
-
-def test_numbers_are_no_objects_of_verbs() -> None:
-    assert make_default_wording("wins").fact == "{{ subj }} wins {{ obj }}."
-    wording = make_default_wording("wins", values="numbers", single_valued=True)
-    assert wording.fact == "{{ subj }} has {{ obj }} as its value of “wins”."
-    assert make_default_wording("size", values="numbers").fact.endswith("as a size.")
+    open_graph(tmp_path, [f"e:x{n} a e:Song ; e:size {n} ." for n in range(20)])
+    shapes = tmp_path / "s.ttl"
+    shapes.write_text(SHAPES.replace("e:S a", f"<{prefix}one-value#size> a"))
+    kb = KnowledgeBase.open(graph=[tmp_path / "g.ttl"], shapes=[shapes])
+    rules = [rule.text for rule in kb.verbaliser.get_rules("http://e/size")]
+    assert rules == ["Every song (or anything else) has at most one size."]
 
 
 @pytest.mark.parametrize("value", ["3", '"3"', '"4"^^<http://www.w3.org/2001/XMLSchema#byte>'])
@@ -145,4 +147,4 @@ def test_the_class_of_a_late_subject_is_named_too(tmp_path: Path) -> None:
     lines = [f"e:x{n} a e:{'Song' if n < 300 else 'Album'} ; e:size {n} ." for n in range(301)]
     verbaliser = open_graph(tmp_path, lines).verbaliser
     (rule,) = verbaliser.get_rules("http://e/size")
-    assert rule.text == "Every album or song has at most one size."
+    assert rule.text == "Every album or song (or anything else) has at most one size."
