@@ -83,6 +83,13 @@ def test_rules_of_all_subjects_do_not_need_the_class(tmp_path: Path, prefix: str
     assert rules == ["Every song (or anything else) has at most one size."]
 
 
+def test_numbers_are_no_objects_of_verbs() -> None:
+    assert make_default_wording("wins").fact == "{{ subj }} wins {{ obj }}."
+    wording = make_default_wording("wins", values="numbers", single_valued=True)
+    assert wording.fact == "{{ subj }} has {{ obj }} as its value of “wins”."
+    assert make_default_wording("size", values="numbers").fact.endswith("as a size.")
+
+
 @pytest.mark.parametrize("value", ["3", '"3"', '"4"^^<http://www.w3.org/2001/XMLSchema#byte>'])
 def test_numbers_written_as_texts_are_numbers(tmp_path: Path, value: str) -> None:
     kb = open_graph(tmp_path, [f"e:x{n} e:wins {value} ; e:size 1 ." for n in range(5)])
