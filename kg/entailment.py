@@ -136,6 +136,13 @@ class Closure:
         """Returns whether the triple is in the graph itself (not only inferred)."""
         return self._base.has_triple(s, p, o)
 
+    def is_inferred(self, claim: Claim) -> bool:
+        """Returns whether the claim is entailed, but not asserted."""
+        triple = self._to_triple(claim)
+        return (
+            triple is not None and self.index.has_triple(*triple) and not self.is_asserted(*triple)
+        )
+
     def derive_claim(self, claim: Claim) -> tuple[Step, ...] | None:
         """Derives a claim.
 

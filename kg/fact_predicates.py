@@ -16,6 +16,7 @@ _NOTES = (
     "http://purl.org/vocommons/voaf#",
     "http://dbpedia.org/ontology/wikiPage",  # length, revision and links of a page
     "http://www.w3.org/2003/06/sw-vocab-status/ns#",
+    "http://wikiba.se/ontology#propertyType",
     f"{_OBO}IAO_0100001",  # term replaced by
     f"{_OBO}IAO_0000114",  # has curation status
     f"{_OBO}IAO_0000231",  # has obsolescence reason

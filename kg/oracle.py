@@ -47,6 +47,7 @@ from kg.validation.same_names import find_same_terms
 Engine = Literal["incremental", "pyshacl", "pyrudof"]
 
 NOTHING_VIOLATED = "not entailed, and adding it violates nothing"
+_CLOSED = "ClosedConstraintComponent"
 
 
 class Oracle:
@@ -175,7 +176,8 @@ class Oracle:
 
         Args:
             certain_only: whether to leave out those that rest on something not being stated, so
-                that the graph may be incomplete there, but is not wrong.
+                that the graph may be incomplete there, but is not wrong; and properties that a
+                closed shape does not allow, but which only follow from others, such as an inverse.
         """
         if self._checker is None:
             return ()
@@ -186,7 +188,12 @@ class Oracle:
             if certain_only:
                 explain = self._make_evaluator(program).explain_no_contradiction
                 results = [r for r in results if not explain(r[0], r[1], r[2], r[4])]
-            return tuple(sorted(map(self._to_violation, results)))
+            violations = sorted(map(self._to_violation, results))
+            return tuple(v for v in violations if not (certain_only and self._is_implied(v)))
+
+    def _is_implied(self, violation: Violation) -> bool:
+        claim = Claim(violation.focus_node, violation.path, violation.value)
+        return violation.component == _CLOSED and self.closure.is_inferred(claim)
 
     def find_new_results(self, claim: Claim) -> tuple[RawResult, ...]:
         """Returns the results that a claim adds, including those that rest on absent triples.

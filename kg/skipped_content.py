@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from kg.literals import parse_number
-from kg.terms import RDF, iri_tail
+from kg.shapes.vocabulary import SH, TARGET_PROPERTIES
+from kg.terms import RDF, RDF_TYPE, iri_tail
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 
 
-def describe_skipped_content(index: Index) -> tuple[str, ...]:
+def describe_skipped_content(index: Index, *, has_shapes: bool = True) -> tuple[str, ...]:
     """Returns a sentence for each kind of content that cards leave out, with counts.
 
     Blank nodes of the schema, such as OWL's restrictions, are used and do not count.
+
+    Args:
+        index: the graph.
+        has_shapes: whether there are shapes of the user; else those in the graph are not used.
     """
     notes = []
+    n_shapes = 0 if has_shapes else _count_shapes(index)
+    if n_shapes:
+        notes.append(
+            f"SHACL shapes in the graph are not taken as rules (shapes: {n_shapes}): give the file "
+            "that has them with --shapes, too"
+        )
     statements = _count_statements(index)
     if statements:
         notes.append(
@@ -35,6 +46,18 @@ def describe_skipped_content(index: Index) -> tuple[str, ...]:
             f"({', '.join(f'{name}: {count}' for name, count in counts.items() if count)})"
         )
     return tuple(notes)
+
+
+def _count_shapes(index: Index) -> int:
+    """Counts the shapes with a class of SHACL or a target."""
+    rdf_type = index.terms.get(RDF_TYPE)
+    shapes: set[int] = set()
+    for name in ("NodeShape", "PropertyShape"):
+        if rdf_type is not None and (c := index.terms.get(SH + name)) is not None:
+            shapes.update(index.find_subjects(rdf_type, c))
+    for name in TARGET_PROPERTIES:
+        shapes |= _get_subjects(index, SH + name)
+    return len(shapes)
 
 
 def _count_statements(index: Index) -> int:

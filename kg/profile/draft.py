@@ -124,11 +124,13 @@ def draft_domain(
         show_stage: is told how far the work has come.
     """
     shapes = Shapes.load(shapes_files) if shapes_files else None
-    graph, n_typed = add_missing_datatypes(graph, shapes) if shapes else (graph, 0)
+    graph, n_typed = (graph, 0) if shapes is None else add_missing_datatypes(graph, shapes)
     class_links = list_class_links(graph)
     if class_links:
         graph = graph.with_claims(class_links)
-    own = _find_own_rules(graph, shapes)
+    own = _OwnRules()
+    if shapes is not None:
+        own = _OwnRules(shapes.list_constraints(), find_broken_shapes(graph, shapes))
     closure = Closure(graph)
     assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
     if assessment.ceiling < MIN_TOTAL_CEILING:
@@ -144,7 +146,10 @@ def draft_domain(
         triples=len(graph),
         n_rules=len(kept),
         left_out=left_out,
-        skipped=(*graph.notes, *graph.omissions, *describe_skipped_content(graph.index)),
+        skipped=(
+            *(*graph.notes, *graph.omissions, *(() if shapes is None else shapes.notes)),
+            *describe_skipped_content(graph.index, has_shapes=shapes is not None),
+        ),
         vocabulary=vocabulary,
     )
     remarks = [report.summary]
@@ -156,8 +161,8 @@ def draft_domain(
         n_values = format_count(n_typed, "value")
         remarks.append(f"{n_values} without a datatype: your shapes give it (`{TYPED_GRAPH}`).")
     report = msgspec.structs.replace(report, summary=" ".join(remarks))
-    own_graphs = [TYPED_GRAPH] * bool(n_typed) + [CLASS_LINKS] * bool(class_links)
-    domain = _Domain(folder, name, graph, shapes_files, naming, own_graphs)
+    drafted_graphs = [TYPED_GRAPH] * bool(n_typed) + [CLASS_LINKS] * bool(class_links)
+    domain = _Domain(folder, name, graph, shapes_files, naming, drafted_graphs)
     return Draft(
         {
             "domain.toml": _render_domain(domain, rows, texts or DomainTexts()),
@@ -180,12 +185,6 @@ class _OwnRules(NamedTuple):
 
     constraints: Sequence[Constraint] = ()
     broken: BrokenShapes = BrokenShapes()
-
-
-def _find_own_rules(graph: Graph, shapes: Shapes | None) -> _OwnRules:
-    if shapes is None:
-        return _OwnRules()
-    return _OwnRules(shapes.list_constraints(), find_broken_shapes(graph, shapes))
 
 
 def _describe_broken_shapes(broken: BrokenShapes) -> str:
@@ -301,11 +300,11 @@ class _Domain(NamedTuple):
     graph: Graph
     shapes_files: Sequence[Path]
     naming: Naming
-    own_graphs: Sequence[str]
+    drafted_graphs: Sequence[str]
 
 
 def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:
-    graph_files = [*domain.own_graphs]
+    graph_files = [*domain.drafted_graphs]
     if TYPED_GRAPH not in graph_files:
         graph_files = [_relate(path, domain.folder) for path in domain.graph.sources] + graph_files
     shapes_files = ["shapes.ttl", *(_relate(path, domain.folder) for path in domain.shapes_files)]

@@ -4,7 +4,7 @@ RDF vocabularies name predicates in a few ways: a noun (``mouth``, ``hasMouth``,
 a verb in the third person (``flowsInto``, ``traverses``) or in the past (``actedOnBehalfOf``), a
 participle or adjective with a preposition (``locatedIn``, ``wasBornIn``, ``adjacentTo``), or a
 noun that ends in "of" (``partOf``, ``capitalOf``); verbs may follow "can" or "has been". Each kind
-has its own sentences (``default_wording``).
+has its own sentences (``default_sentences``).
 """
 
 from __future__ import annotations
@@ -97,10 +97,13 @@ def to_common_noun(text: str, language: str = "") -> str:
     if capitalises_nouns(language):
         return text
     words = split_name(text) if " " not in text else text
-    return " ".join(
-        word if len(word) > 1 and word.isupper() else word[:1].lower() + word[1:]
-        for word in words.split(" ")
-    )
+    return re.sub(r"[^\s-]+", _lower_first_letter, words)
+
+
+def _lower_first_letter(match: re.Match[str]) -> str:
+    """Lowers the first letter of a word, unless it is an acronym: "Human-Made", but "DNA"."""
+    word = match[0]
+    return word if len(word) > 1 and word.isupper() else word[:1].lower() + word[1:]
 
 
 def is_english(language: str) -> bool:

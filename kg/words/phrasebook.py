@@ -17,7 +17,7 @@ from kg.predicate_words import CompiledWording, PredicateWording, compile_wordin
 from kg.single_values import find_single_value, get_limited_predicate
 from kg.terms import OWL, RDF_TYPE, RDFS, XSD, parse_literal
 from kg.words.coded_names import CodePrefixes
-from kg.words.default_wording import ValueKind, list_general_questions, make_default_wording
+from kg.words.default_sentences import ValueKind, list_general_questions, make_default_wording
 from kg.words.entity_names import EntityNames
 from kg.words.label_grammar import (
     can_precede_of,

@@ -14,7 +14,7 @@ from kg.base.templates import MAX_SENTENCE_LENGTH, compile_template, escape_temp
 from kg.claims import Claim
 from kg.domain import list_shipped_domains, load_domain, make_adhoc_domain
 from kg.knowledge import KnowledgeBase
-from kg.words.default_wording import make_default_wording
+from kg.words.default_sentences import make_default_wording
 
 DOMAIN_TEXT = """
 name = "pets"

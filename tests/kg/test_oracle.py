@@ -437,3 +437,25 @@ def test_deactivated_shapes_and_queries_are_ignored(ask_oracle) -> None:
         "sh:property [ sh:path e:p ; sh:maxCount 0 ] ."
     )
     assert ask_oracle("x a R", shapes, "x p y").label == "U"
+
+
+def test_what_a_closed_shape_forbids_is_certain_only_if_it_is_stated(tmp_path: Path) -> None:
+    """Publishers close shapes for what they state, not for inverses that follow."""
+    shapes = tmp_path / "shapes.ttl"
+    shapes.write_text(
+        """@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix : <http://e/> .
+        :S a sh:NodeShape ; sh:targetNode :morphine , :codeine ; sh:closed true ;
+            sh:property [ sh:path :prodrugOf ] .""",
+        "utf-8",
+    )
+    inverse = Claim("http://e/prodrugOf", OWL + "inverseOf", "http://e/activeForm")
+    link = Claim("http://e/codeine", "http://e/prodrugOf", "http://e/morphine")
+    extra = Claim("http://e/codeine", "http://e/colour", '"white"')
+    oracle = Oracle(Graph.from_claims([inverse, link, extra]), Shapes.load(shapes))
+    found = {(v.focus_node, v.path) for v in oracle.find_violations()}
+    assert found == {
+        ("http://e/codeine", "http://e/colour"),
+        ("http://e/morphine", "http://e/activeForm"),
+    }
+    certain = {v.focus_node for v in oracle.find_violations(certain_only=True)}
+    assert certain == {"http://e/codeine"}

@@ -54,6 +54,39 @@ def test_what_cards_leave_out_is_counted(tmp_path: Path, text: str, note: str) -
     assert ("leave out" in notes or "left out" in notes or "reified" in notes) == bool(note)
 
 
+def test_statements_about_statements_are_not_asked_about(tmp_path: Path) -> None:
+    """Nor do the pages that they come from have names, which would be those of the cities."""
+    path, folder, cards = tmp_path / "g.ttl", tmp_path / "mine", tmp_path / "cards.jsonl"
+    names = [f"{a}{b}o" for a in ("Ba", "Ce", "Di", "Fo", "Gu") for b in ("ra", "le", "ni", "so")]
+    path.write_text(
+        PREFIXES
+        + "".join(
+            f'e:{name} a e:City ; rdfs:label "{name}" ; e:founded {1900 + n % 6} ; e:near e:Arno .'
+            f"e:s{n} a rdf:Statement ; rdf:subject e:{name} ; rdf:predicate e:near ; "
+            f"rdf:object e:Arno ; e:confidence 0.{n % 5 + 1} ; "
+            f"e:source <https://en.wikipedia.org/wiki/{name}> .\n"
+            for n, name in enumerate(names)
+        )
+    )
+    done = run_epoche("kg", "init", path, "--out", folder, "--json")
+    page = json.loads(done.out)
+    assert [row["label"] for row in page["predicates"] if row["is_asked"]] == ["founded"]
+    assert f"{len(names)} reified statements" in " ".join(page["left_out"])
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 4, "--out", cards)
+    texts = cards.read_text("utf-8")
+    assert "confidence" not in texts
+    assert not any(f"{name} (" in texts for name in names)
+
+
+def test_shapes_in_the_graph_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "g.ttl"
+    path.write_text(PREFIXES + CITIES + SHAPES)
+    note = "SHACL shapes in the graph are not taken as rules (shapes: 1)"
+    assert note in run_epoche("kg", "init", path, "--out", tmp_path / "a").err
+    done = run_epoche("kg", "init", path, "--shapes", path, "--out", tmp_path / "b")
+    assert note not in done.err
+
+
 @pytest.mark.parametrize("extension", ["trig", "nq"])
 def test_facts_of_named_graphs_are_used(tmp_path: Path, extension: str) -> None:
     path = tmp_path / f"graph.{extension}"

@@ -500,6 +500,22 @@ def test_names_of_other_things_are_not_those_of_the_subject(
     assert found == ((EX + predicate,) if is_own else ())
 
 
+@pytest.mark.parametrize(("n_formal", "name"), [(30, "Lupus 7"), (29, "wolf 7")])
+def test_common_names_are_used_where_there_is_no_formal_one(
+    tmp_path: Path, n_formal: int, name: str
+) -> None:
+    path = tmp_path / "g.ttl"
+    lines = [
+        f'<{EX}t{n}9> a <{EX}Taxon> ; <{EX}vernacularName> "wolf {n}"@en ; <{EX}found> {n % 5} .'
+        + (f' <{EX}t{n}9> <{EX}scientificName> "Lupus {n}" .' if n < n_formal else "")
+        for n in range(30)
+    ]
+    path.write_text("\n".join(lines), "utf-8")
+    run_epoche("kg", "init", path, "--out", tmp_path / "mine")
+    kb = KnowledgeBase.open(tmp_path / "mine")
+    assert kb.labels.get_label(f"{EX}t79") == name
+
+
 @pytest.mark.parametrize(
     "iri",
     [

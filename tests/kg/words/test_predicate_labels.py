@@ -3,7 +3,7 @@
 import pytest
 
 from kg.base.templates import compile_template
-from kg.words.default_wording import ValueKind, make_default_wording
+from kg.words.default_sentences import ValueKind, make_default_wording
 from kg.words.label_words import spell_out_label
 
 # Name or label → statement and question about S and O, where no rule says that a thing has at most
@@ -45,6 +45,17 @@ SEVERAL_VALUES = {
     "publications": ("S has O among its publications.", "Does S have O among its publications?"),
     "workplaceHomepage": (
         "S has O as a workplace homepage.", "Does S have O as a workplace homepage?"),
+    # Modal verbs, "has been" and the like: drugs, LUBM, CIDOC
+    "may treat": ("S may treat O.", "May S treat O?"),
+    "canBeReachedAt": ("S can be reached at O.", "Can S be reached at O?"),
+    "hasBeenApprovedBy": ("S has been approved by O.", "Has S been approved by O?"),
+    "has a doctoral degree from": (
+        "S has a doctoral degree from O.", "Does S have a doctoral degree from O?"),
+    "has as author": ("S has O as an author.", "Does S have O as an author?"),
+    "is taking": ("S is taking O.", "Is S taking O?"),
+    "consists of": ("S consists of O.", "Does S consist of O?"),
+    "used for": ("S is used for O.", "Is S used for O?"),
+    "tookPlaceAt": ("S took place at O.", "Did S take place at O?"),
     # SKOS
     "inScheme": ("S is in the scheme O.", "Is S in the scheme O?"),
     "topConceptOf": ("S is a top concept of O.", "Is S a top concept of O?"),

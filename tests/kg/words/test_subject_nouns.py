@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kg.claims import MINED_RULE_PREFIX, Claim
 from kg.knowledge import KnowledgeBase
 from kg.terms import XSD
-from kg.words.default_wording import make_default_wording
+from kg.words.default_sentences import make_default_wording
 from kg.words.name_forms import find_distinct_ending
 from kg.words.readable_names import is_readable_label
 from kg.words.subject_nouns import find_subject_nouns

@@ -19,7 +19,7 @@ from kg.knowledge import KnowledgeBase
 from kg.literals import format_literal, format_number, parse_number
 from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, XSD, write_literal
-from kg.words.default_wording import make_default_wording
+from kg.words.default_sentences import make_default_wording
 from kg.words.label_grammar import get_base_form, parse_label, split_name
 from kg.words.labels import Labels
 from kg.words.verbaliser import Verbaliser
