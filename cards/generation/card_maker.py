@@ -107,9 +107,12 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
 def _count_chain_ends(pool: Pool, limit: int) -> int | None:
     """Counts the terms that chains of two links end in; None if there are ``limit`` or more."""
     ends: set[int] = set()
+    seen: set[int] = set()
     for x in pool.anchor_rows:
         for a in pool.get_anchors(x):
-            ends.update(pool.get_anchors(a))
+            if a not in seen:
+                seen.add(a)
+                ends.update(pool.get_anchors(a))
         if len(ends) >= limit:
             return None
     return len(ends)

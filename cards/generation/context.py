@@ -208,14 +208,11 @@ def has_confusable_names(
     links = {(fact.s, fact.o) for fact in facts if fact.p != lookup.type_id}
     named = [anchor, *(role.x for role in roles), *(fact.s for fact in facts)]
     terms_by_name: dict[str, list[int]] = {}
-    bare: set[int] = set()
     for term in dict.fromkeys([*named, *(o for _, o in links)]):
         if not lookup.terms.is_literal(term):
-            name, is_bare = lookup.get_squeezed_name(term)
-            terms_by_name.setdefault(name, []).append(term)
-            bare.update({term} if is_bare else ())
+            terms_by_name.setdefault(lookup.get_squeezed_name(term), []).append(term)
     return any(
-        not bare.isdisjoint(pair)
+        any(map(lookup.is_bare_name, pair))
         and links.isdisjoint((pair, pair[::-1]))
         and len(lookup.kb.labels.merge_aliases(map(lookup.terms.get_text, pair))) > 1
         for terms in terms_by_name.values()

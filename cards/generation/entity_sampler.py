@@ -137,7 +137,7 @@ class EntitySampler:
 
     def _iter_unknowns(self, terms: list[int], anchor: int | None) -> Iterator[int]:
         """Yields those of ``MAX_CANDIDATES`` sampled terms that suit a U card."""
-        used, next_random = self.used, self.rng.random
+        used, next_random, is_true = self.used, self.rng.random, self.unknowns.is_true
         # Well-known things have asserted values; labels must not tell them.
         unsuitable = self._asserted_unknowns if self.wants_derived else ()
         for _ in range(MAX_CANDIDATES):
@@ -150,8 +150,7 @@ class EntitySampler:
             if not terms:
                 continue
             x = terms[number]
-            is_wrong = anchor is not None and self.unknowns.is_true(x, anchor) != self.wants_true
-            if not is_wrong and x not in unsuitable:
+            if x not in unsuitable and (anchor is None or is_true(x, anchor) == self.wants_true):
                 yield x
 
     @cached_property
@@ -216,7 +215,9 @@ class EntitySampler:
             return "inferred"
         return self.e_kinds[int(self.rng.random() * len(self.e_kinds))] if self.e_kinds else ""
 
-    def make_similarity_test(self, other: int, anchor: int | None = None) -> Callable[[int], bool]:
+    def make_similarity_test(
+        self, other: int, anchor: int | None = None, *, lacks_anchor: bool = False
+    ) -> Callable[[int], bool]:
         """Returns a test whether an entity has the degree levels and frequent words of another.
 
         The levels (``GraphLookup.get_degree_levels``) are those in the graph before facts were set
@@ -227,21 +228,27 @@ class EntitySampler:
         Args:
             other: the entity that others are compared with.
             anchor: if given, both must also share the same number of words with this term.
+            lacks_anchor: whether an entity that has the anchor fails, too.
         """
         get_levels = (
             self._get_degree_levels if self.compares_rest else self.full_lookup.get_degree_levels
         )
         levels = get_levels(other) if self.strict else None
         words = self._get_frequent_words(other) if self.matches_words else None
+        is_entailed, get_words = self.pool.is_entailed, self.lookup.get_label_words
+        anchor_words = frozenset() if anchor is None else get_words(anchor)
+        n_shared = len(anchor_words & get_words(other)) if anchor_words else 0
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.
             if levels is not None and get_levels(x) != levels:
                 return False
+            if lacks_anchor and anchor is not None and is_entailed(x, anchor):
+                return False
             if words is not None and self._get_frequent_words(x) != words:
                 self.rejections[Obstacle.NAMES] += 1
                 return False
-            return anchor is None or self.shares_as_many_words(other, x, anchor)
+            return not anchor_words or len(anchor_words & get_words(x)) == n_shared
 
         return is_similar
 
@@ -313,19 +320,21 @@ class EntitySampler:
             reference: an entity that it must be similar to, if any.
             anchor: the anchor asked about, if known.
         """
-        excluded, used, is_entailed = {reference, anchor}, self.used, self.pool.is_entailed
+        excluded, used = {reference, anchor}, self.used
         is_similar: Callable[[int], bool] | None = None
         similar: list[int] = []
         for x in samples:
             if x in excluded or x in used:
                 continue
             excluded.add(x)
-            if anchor is not None and is_entailed(x, anchor):
-                continue
             if reference is not None:
-                is_similar = is_similar or self.make_similarity_test(reference, anchor)
+                is_similar = is_similar or self.make_similarity_test(
+                    reference, anchor, lacks_anchor=True
+                )
                 if not is_similar(x):
                     continue
+            elif anchor is not None and self.pool.is_entailed(x, anchor):
+                continue
             similar.append(x)
             if len(similar) == MAX_RANKED:
                 break

@@ -64,7 +64,7 @@ class GraphLookup:
         self._types_cache: dict[int, tuple[int, ...]] = {}
         self._namesakes_cache: dict[int, frozenset[int]] = {}
         self._appearance_cache: dict[tuple[int, int], Appearance] = {}
-        self._squeezed_cache: dict[int, tuple[str, bool]] = {}
+        self._squeezed_cache: dict[int, str] = {}
         self._level_cache: dict[int, tuple[int, int]] = {}
 
     def for_part(self, kb: KnowledgeBase) -> GraphLookup:
@@ -86,13 +86,11 @@ class GraphLookup:
         The list is cached and shared: do not modify it.
         """
         # Where the closure adds nothing to a predicate, both indexes have the same subjects.
-        use_graph = self.closure_index.shares_row(p, self.graph_index)
-        cached = self._subjects_cache.get((p, asserted_only or use_graph))
+        use_graph = asserted_only or self.closure_index.shares_row(p, self.graph_index)
+        cached = self._subjects_cache.get((p, use_graph))
         if cached is None:
-            subjects = (
-                self.graph_index if asserted_only or use_graph else self.closure_index
-            ).get_subjects(p)
-            cached = self._subjects_cache[p, asserted_only or use_graph] = list(subjects)
+            index = self.graph_index if use_graph else self.closure_index
+            cached = self._subjects_cache[p, use_graph] = list(index.get_subjects(p))
         return cached
 
     def intern_term(self, text: str) -> int:
@@ -220,20 +218,21 @@ class GraphLookup:
             else self.kb.labels.get_label(text)
         )
 
-    def get_squeezed_name(self, term: int) -> tuple[str, bool]:
-        """Returns an entity's label without case, accents, punctuation, spaces and qualifier.
+    def get_squeezed_name(self, term: int) -> str:
+        """Returns an entity's label without case, accents, punctuation, spaces and qualifier."""
+        name = self._squeezed_cache.get(term)
+        if name is None:
+            label = self.kb.labels.get_plain_label(self.terms.get_text(term))
+            name = self._squeezed_cache[term] = self._squeeze(label)
+        return name
 
-        Also returns whether sentences call it by no more than that.
-        """
-        found = self._squeezed_cache.get(term)
-        if found is None:
-            labels, iri = self.kb.labels, self.terms.get_text(term)
-            name, full_name = (
-                labels.to_normal_form(text).replace(" ", "")
-                for text in (labels.get_plain_label(iri), self.kb.verbaliser.render_term(iri))
-            )
-            found = self._squeezed_cache[term] = name, full_name == name
-        return found
+    def _squeeze(self, name: str) -> str:
+        return self.kb.labels.to_normal_form(name).replace(" ", "")
+
+    def is_bare_name(self, term: int) -> bool:
+        """Returns whether sentences call an entity by no more than its label."""
+        sentence_name = self.kb.verbaliser.render_term(self.terms.get_text(term))
+        return self._squeeze(sentence_name) == self.get_squeezed_name(term)
 
     def get_label_words(self, term: int) -> frozenset[str]:
         """Returns the words of a term's label, case-folded."""

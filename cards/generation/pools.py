@@ -275,10 +275,11 @@ class Pool:
         key = (term, q, is_anchor)
         near = self._near_cache.get(key) if left_out is None else None
         if near is None:
-            find_objects = self.lookup.graph_index.find_objects
             linked = self.get_holders(term) if is_anchor else self.get_anchors(term)
             terms = (term, *itertools.islice(linked, MAX_NEIGHBOURS))
-            near = frozenset(o for y in terms if y != left_out for o in find_objects(y, q))
+            get_cell = self.lookup.graph_index.get_row(q).get
+            cells = [cell for y in terms if (cell := get_cell(y)) is not None and y != left_out]
+            near = frozenset(o for c in cells for o in ((c,) if isinstance(c, int) else c))
             if left_out is None:
                 self._near_cache[key] = near
         return near

@@ -78,8 +78,7 @@ class Recipes(EntitySampler):
             with_types: see ``Proposal``.
             may_break_bounds: whether the false claim may, see ``Pool.keeps_bounds``.
         """
-        proof_facts = self.find_proof_facts(e, anchor)
-        if proof_facts is None or c is None or u is None or len({e, c.x, u}) < 3:
+        if c is None or u is None or len({e, c.x, u}) < 3 or self._is_settled(u, anchor):
             return None
         if self.reads_like_true(c.x, anchor) or self.reads_like_true(u, anchor):
             return None
@@ -91,7 +90,20 @@ class Recipes(EntitySampler):
             and (may_break_bounds or self.pool.keeps_bounds(c.x, anchor))
         ):
             return None
+        proof_facts = self.find_proof_facts(e, anchor)
+        if proof_facts is None:
+            return None
         return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
+
+    def _is_settled(self, u: int, anchor: int) -> bool:
+        """Returns whether the graph settles a claim that should be unknown.
+
+        The entity was chosen for having no value, but other facts may contradict the claim.
+        """
+        claim = self.lookup.make_claim(*self.pool.make_triple(u, anchor))
+        is_settled = self.prover.license_on_graph(claim).label != "U"
+        self.rejections[Obstacle.UNKNOWN] += is_settled
+        return is_settled
 
     def reads_like_true(self, x: int, anchor: int) -> bool:
         """Returns whether a claim of a C or U card reads like a true one."""
@@ -201,12 +213,14 @@ class Recipes(EntitySampler):
             if u is None:
                 continue
             # Another class would reveal the label: a chain of rivers may end in a sea.
-            holders = self._sample_true_matches(anchor)
-            alike = [e for e in holders if get_types(e) == get_types(x) and e not in path]
+            holders, types = self._sample_true_matches(anchor), get_types(x)
+            alike = [e for e in holders if get_types(e) == types and e not in path]
             e = self._choose_true_match(x, anchor, alike)
             if e is not None:
                 break
         else:
+            return None
+        if self._is_settled(u, anchor):
             return None
         facts: list[Fact] = []
         for start, end in itertools.pairwise(path):
@@ -224,8 +238,10 @@ class Recipes(EntitySampler):
             next_terms = self.pool.get_anchors(path[-1])
             if len(next_terms) > 2 * MAX_CANDIDATES:
                 next_terms = self.rng.sample(next_terms, 2 * MAX_CANDIDATES)
-            if n_left == 1:
-                next_terms = [a for a in next_terms if self._has_usual_class(a)]
+                if n_left == 1:
+                    next_terms = list(filter(self._has_usual_class, next_terms))
+            elif n_left == 1:
+                next_terms = self._list_usual_anchors(path[-1])
             if not next_terms:
                 return None
             next_term = next_terms[int(self.rng.random() * len(next_terms))]
@@ -233,6 +249,14 @@ class Recipes(EntitySampler):
                 return None
             path.append(next_term)
         return path
+
+    def _list_usual_anchors(self, term: int) -> list[int]:
+        """Lists the anchors of a term that have a usual class."""
+        usual = self._usual_anchors.get(term)
+        if usual is None:
+            usual = list(filter(self._has_usual_class, self.pool.get_anchors(term)))
+            self._usual_anchors[term] = usual
+        return usual
 
     def _list_chain_starts(self, hops: int) -> list[int]:
         """Lists the anchors of U cards, or of any terms, from which a path of steps leads on."""
@@ -269,6 +293,10 @@ class Recipes(EntitySampler):
     @cached_property
     def _usual_classes(self) -> frozenset[int]:
         return frozenset(self.pool.classes)
+
+    @cached_property
+    def _usual_anchors(self) -> dict[int, list[int]]:
+        return {}
 
     @cached_property
     def _chain_starts(self) -> dict[tuple[int, bool], list[int]]:

@@ -182,7 +182,8 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         groups: dict[int, list[int]] = {}
         row = lookup.graph_index.get_row(q)
         for s in filter(row.__contains__, subjects):
-            for o in lookup.graph_index.find_objects(s, q):
+            cell = row[s]
+            for o in (cell,) if isinstance(cell, int) else cell:
                 groups.setdefault(o, []).append(s)
         shared = [group for group in groups.values() if len(group) > 1]
         if not shared:
@@ -236,9 +237,10 @@ def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
 def _read_numbers(lookup: GraphLookup, p: int, subjects: Iterable[int]) -> dict[int, float]:
     """Returns the number or year of each subject that has exactly one value of a predicate."""
     numbers: dict[int, float] = {}
+    get_cell, get_text = lookup.graph_index.get_row(p).get, lookup.terms.get_text
     for s in subjects:
-        values = lookup.graph_index.find_objects(s, p)
-        number = parse_number_or_year(lookup.terms.get_text(*values)) if len(values) == 1 else None
+        value = get_cell(s)
+        number = parse_number_or_year(get_text(value)) if isinstance(value, int) else None
         if number is not None:
             numbers[s] = number
     return numbers

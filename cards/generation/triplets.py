@@ -180,7 +180,7 @@ class TripletSource:
         rejections.clear()
         proposal = recipes_by_name[name]()
         if proposal is None:
-            reached = (Obstacle.FALSE, Obstacle.NAMES)
+            reached = (Obstacle.FALSE, Obstacle.UNKNOWN, Obstacle.NAMES)
             self.failures[next((o for o in reached if rejections[o]), Obstacle.ENTITIES)] += 1
             return None
         triplet = self.prove_triplet(name, proposal)
@@ -216,8 +216,7 @@ class TripletSource:
 
     def _try_proposal(self, name: str, proposal: Proposal) -> Triplet | None:
         anchor, roles = proposal.anchor, proposal.roles
-        # The U entity was chosen for having no value, but other facts of the graph may still
-        # contradict the claim. Check that before the more expensive choice of facts.
+        # Checked before the more expensive choice of facts.
         graph_verdicts: dict[str, Verdict] = {}
         self._obstacle = Obstacle.UNKNOWN
         for role in roles:

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import ClassVar
 
@@ -79,10 +79,27 @@ class NoBudget(TimeBudget):
         """Does nothing."""
 
 
-@contextlib.contextmanager
+class _TimeLimit:
+    """The block of ``limit_time``; a class, because a generator takes several times as long."""
+
+    def __init__(self, seconds: float, make_error: Callable[[float], EpocheError]) -> None:
+        self._seconds, self._make_error = seconds, make_error
+
+    def __enter__(self) -> TimeBudget:
+        budget = TimeBudget(self._seconds)
+        budget.restart()
+        self._outer, TimeBudget._active = TimeBudget._active, budget
+        return budget
+
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        TimeBudget._active = self._outer
+        if error_type is _TimeUp:
+            raise self._make_error(self._seconds) from None
+
+
 def limit_time(
     make_error: Callable[[float], EpocheError], factor: float = 1
-) -> Iterator[TimeBudget]:
+) -> contextlib.AbstractContextManager[TimeBudget]:
     """Raises an error if the block, or a piece of work in it, takes too much processor time.
 
     Args:
@@ -93,15 +110,5 @@ def limit_time(
         not hasattr(signal, "setitimer")
         or threading.current_thread() is not threading.main_thread()
     ):
-        yield NoBudget(0)
-        return
-    budget = TimeBudget(seconds := factor * read_seconds())
-    outer = TimeBudget._active
-    try:
-        TimeBudget._active = budget
-        budget.restart()
-        yield budget
-    except _TimeUp:
-        raise make_error(seconds) from None
-    finally:
-        TimeBudget._active = outer
+        return contextlib.nullcontext(NoBudget(0))
+    return _TimeLimit(factor * read_seconds(), make_error)

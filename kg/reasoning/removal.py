@@ -61,10 +61,10 @@ def remove_from_run(
         rest.index.get_reverse_row(p)
     for triple in deleted:
         rest.index.discard_triple(*triple)
-    rederivation = cast("Run", _Rederivation(rest, deleted))
+    rederivation = _Rederivation(rest, deleted)
     for node in _choose_nodes(rest.index, axioms, deleted):
-        for triple in _list_premises(rest.index, axioms, node):
-            apply_rules(rederivation, axioms, triple)
+        for triple in _list_premises(rederivation, axioms, node):
+            apply_rules(cast("Run", rederivation), axioms, triple)
     rest.resume(axioms)
     return rest
 
@@ -97,11 +97,20 @@ def _count_premises(index: Index, axioms: CompiledAxioms, node: int) -> int:
     )
 
 
-def _list_premises(index: Index, axioms: CompiledAxioms, node: int) -> list[Triple]:
-    """Lists the triples about a node to which rules apply."""
-    rdf_type, predicates = axioms.vocabulary.TYPE, axioms.by_predicate
+def _list_premises(rederivation: _Rederivation, axioms: CompiledAxioms, node: int) -> list[Triple]:
+    """Lists the triples about a node from which rules may conclude what was deleted of it."""
+    index, rdf_type, predicates = rederivation.index, axioms.vocabulary.TYPE, axioms.by_predicate
     triples = [(node, p, o) for p in predicates for o in index.find_objects(node, p)]
-    triples += [(s, p, node) for p in predicates for s in index.find_subjects(p, node)]
+    for p, rules in predicates.items():
+        subjects = index.find_subjects(p, node)
+        if len(subjects) > 1 and not any(rule.concludes_from_incoming for rule in rules):
+            # A transitive property may link thousands to the node. Of use are a first one, for its
+            # types, and those that a deleted link may have come through.
+            starts = rederivation.starts.get((p, node), ())
+            middles = {m for x in starts for m in index.find_objects(x, p)}
+            first = next(iter(subjects))
+            subjects = [s for s in subjects if s == first or s in middles]
+        triples += [(s, p, node) for s in subjects]
     if rdf_type not in predicates:
         triples += [(node, rdf_type, c) for c in index.find_objects(node, rdf_type)]
     return triples
@@ -131,6 +140,10 @@ class _Consequences:
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:  # noqa: ARG002
         self.found[s, p, o] = None
 
+    def emit_paths(self, s: int, p: int, o: int, rule: int) -> None:  # noqa: ARG002
+        self.found.update(((s, p, z), None) for z in self.index.find_objects(o, p))
+        self.found.update(((x, p, o), None) for x in self.index.find_subjects(p, s))
+
     def emit_with_premises(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:  # noqa: ARG002
         self.found[triple] = None
 
@@ -145,10 +158,25 @@ class _Rederivation:
         self.base, self.index = run.base, run.index
         self.same_as, self.is_literal = run.same_as, run.is_literal
         self._run, self._deleted = run, deleted
+        # Most conclusions share neither subject nor object with a deleted triple.
+        self.ends: dict[tuple[int, int], set[int]] = {}
+        self.starts: dict[tuple[int, int], set[int]] = {}
+        for s, p, o in deleted:
+            self.ends.setdefault((s, p), set()).add(o)
+            self.starts.setdefault((p, o), set()).add(s)
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
         if (s, p, o) in self._deleted:
             self._run.emit(s, p, o, rule, witness)
+
+    def emit_paths(self, s: int, p: int, o: int, rule: int) -> None:
+        ends, starts = self.ends.get((s, p)), self.starts.get((p, o))
+        for z in list(filter(ends.__contains__, self.index.find_objects(o, p))) if ends else ():
+            self._run.emit(s, p, z, rule, o)
+        for x in (
+            list(filter(starts.__contains__, self.index.find_subjects(p, s))) if starts else ()
+        ):
+            self._run.emit(x, p, o, rule, s)
 
     def emit_with_premises(self, triple: Triple, name: str, premises: tuple[Triple, ...]) -> None:
         if triple in self._deleted:

@@ -14,7 +14,7 @@ middle node of a two-step path.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from kg.triples.index import Index, Triple
 
@@ -36,6 +36,9 @@ class Run(Protocol):
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
         """Adds a conclusion whose premises can be rebuilt from its rule and one witness term."""
+
+    def emit_paths(self, s: int, p: int, o: int, rule: int) -> None:
+        """Adds ``s p z`` for each ``o p z``, and ``x p o`` for each ``x p s``, as ``emit`` does."""
 
     def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
         """Adds many (subject, object) pairs of one predicate, as ``emit`` does."""
@@ -67,6 +70,10 @@ class Rule:
     """
 
     __slots__ = ("axioms", "name", "number", "rdf_type")
+
+    concludes_from_incoming: ClassVar[bool] = True
+    """Whether from ``x p y`` it may conclude something about ``y`` that is neither one of its types
+    nor ``z p y``."""
 
     def __init__(self, name: str, number: int, rdf_type: int, axioms: tuple[Triple, ...]) -> None:
         self.name = name

@@ -63,6 +63,7 @@ class DomainRule(Rule):
     """prp-dom: ``x p y`` ⟹ ``x rdf:type C``."""
 
     __slots__ = ("predicate", "target")
+    concludes_from_incoming = False
 
     def bind_terms(self, predicate: int, target: int) -> DomainRule:
         """Sets predicate and class."""
@@ -156,6 +157,7 @@ class TransitiveRule(Rule):
     """prp-trp: ``x p y``, ``y p z`` ⟹ ``x p z``."""
 
     __slots__ = ("predicate",)
+    concludes_from_incoming = False
 
     def bind_terms(self, predicate: int) -> TransitiveRule:
         """Sets the predicate."""
@@ -163,12 +165,7 @@ class TransitiveRule(Rule):
         return self
 
     def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
-        index, emit, number = run.index, run.emit, self.number
-        # Both are copied, because ``emit`` adds to the collections that are iterated.
-        for z in list(index.find_objects(o, p)):
-            emit(s, p, z, number, o)
-        for x in list(index.find_subjects(p, s)):
-            emit(x, p, o, number, s)
+        run.emit_paths(s, p, o, self.number)
 
     def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
         run.emit_two_step_links(p, links, self.number)

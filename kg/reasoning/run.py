@@ -109,10 +109,8 @@ class InferenceRun:
         copy._explicit_proofs = list(self._explicit_proofs)
         copy._rules = list(self._rules)
         copy._watched_predicates = self._watched_predicates
-        copy._schema_predicates, copy._schema_classes = (
-            self._schema_predicates,
-            self._schema_classes,
-        )
+        copy._schema_predicates = self._schema_predicates
+        copy._schema_classes = self._schema_classes
         return copy
 
     def resume(self, axioms: CompiledAxioms) -> None:
@@ -145,16 +143,24 @@ class InferenceRun:
         elif p in self._schema_predicates:
             self.schema_grew = True
 
+    def emit_paths(self, s: int, p: int, o: int, rule: int) -> None:
+        """Adds ``s p z`` for each ``o p z``, and ``x p o`` for each ``x p s``, as ``emit`` does."""
+        # Both are copied, because ``emit`` adds to the collections that are iterated.
+        for z in list(self.index.find_objects(o, p)):
+            self.emit(s, p, z, rule, o)
+        for x in list(self.index.find_subjects(p, s)):
+            self.emit(x, p, o, rule, s)
+
     def emit_links(self, p: int, links: Iterable[tuple[int, int]], rule: int) -> None:
         """Adds many (subject, object) pairs of one predicate whose proofs need no witness.
 
         Faster than ``emit`` for each pair, because the predicate is checked only once.
         """
-        if not self._allows_bulk_insertion(p):
+        if self._allows_bulk_insertion(p):
+            self._record_links(p, self.index.add_links(p, links), rule)
+        else:
             for s, o in links:
                 self.emit(s, p, o, rule)
-            return
-        self._record_links(p, self.index.add_links(p, links), rule)
 
     def emit_types(
         self,
@@ -183,12 +189,8 @@ class InferenceRun:
         """
         entries, max_size = self.log.entries, MAX_INFERRED_TRIPLES * ENTRY_WIDTH
         if not self._allows_bulk_insertion(p):
-            index = self.index
             for s, o in links:
-                for z in list(index.find_objects(o, p)):
-                    self.emit(s, p, z, rule, o)
-                for x in list(index.find_subjects(p, s)):
-                    self.emit(x, p, o, rule, s)
+                self.emit_paths(s, p, o, rule)
                 if len(entries) > max_size:
                     raise _make_limit_error()
             return

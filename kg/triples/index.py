@@ -387,7 +387,10 @@ class Index:
 
     def _unshare(self, p: int) -> None:
         self._shared.discard(p)
-        self._forward[p] = copy_row(self._forward[p])
         reverse = self._reverse.get(p)
+        if reverse is None and self._origin is not None and self.shares_row(p, self._origin):
+            # Copying is faster than inverting the row later.
+            reverse = self._origin._reverse.get(p)
+        self._forward[p] = copy_row(self._forward[p])
         if reverse is not None:
             self._reverse[p] = copy_row(reverse)

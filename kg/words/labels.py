@@ -118,8 +118,10 @@ class Labels:
         IRI in it. If codes get names, a number alone is none, nor is one of several things.
         """
         name = self.get_label(term)
-        if not fits_sentence(name) or self.has_label(term):
-            return fits_sentence(name)
+        if not fits_sentence(name):
+            return False
+        if self._find_only_label(term) or self.has_label(term):
+            return True
         if self._coded_names and (is_bare_number(name) or len(self.find_entities(name)) > 1):
             return False
         return not is_opaque(name)
