@@ -145,7 +145,8 @@ def leave_out_violations(kb: KnowledgeBase, *, strict: bool) -> KnowledgeBase:
     if len(violations) > len(certain):
         incomplete = Counter(violations) - Counter(certain)
         print_warning(
-            "nodes that only lack something a shape requires stay: "
+            "nodes stay that only lack something a shape requires, or break a closed shape by what "
+            "follows from other facts: "
             f"{_summarise_violations(tuple(incomplete.elements()))}"
         )
     return replace(kb, left_out=frozenset(nodes))

@@ -99,13 +99,20 @@ def find_notes(index: Index) -> Notes:
             is_note = iri.startswith(_NOTES) or p in annotations
         if is_note and not is_vocabulary(iri):
             predicates.add(p)
-    statements = _find_members(index, RDF + "Statement").union(
-        s
-        for name in ("subject", "predicate", "object")
-        if (part := terms.get(RDF + name)) is not None
-        for s in index.get_subjects(part)
+    return Notes(
+        frozenset(predicates),
+        ontologies,
+        _find_obsolete(index),
+        find_statements(index),
+        schema_terms,
     )
-    return Notes(frozenset(predicates), ontologies, _find_obsolete(index), statements, schema_terms)
+
+
+def find_statements(index: Index) -> frozenset[int]:
+    """Finds the nodes that describe a triple by subject, predicate and object."""
+    parts = (index.terms.get(RDF + name) for name in ("subject", "predicate", "object"))
+    nodes = [frozenset(() if p is None else index.get_subjects(p)) for p in parts]
+    return frozenset.intersection(*nodes)
 
 
 def _find_obsolete(index: Index) -> frozenset[int]:

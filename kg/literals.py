@@ -82,13 +82,16 @@ def is_moment(term: str) -> bool:
     return term.startswith('"') and parse_literal(term).datatype in _MOMENTS
 
 
-def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> str:
+def format_literal(
+    lexical: str, datatype: str, *, thousands: bool = True, midnights: bool = True
+) -> str:
     """Formats a literal as English text; ill-formed literals keep their lexical form.
 
     Args:
         lexical: the lexical form.
         datatype: IRI of the datatype.
         thousands: whether numbers get thousands separators.
+        midnights: whether midnight is written as a time; else it only says which day it is.
     """
     text = clean_text(lexical)
     if datatype in NUMERIC:
@@ -108,8 +111,8 @@ def format_literal(lexical: str, datatype: str, *, thousands: bool = True) -> st
             # The first 19 characters are YYYY-MM-DDThh:mm:ss; a fraction and the zone may follow.
             zone = text[19:].lstrip(".0123456789")
             zone = "UTC" if zone == "Z" else zone
-            if moment.timetz().replace(tzinfo=None) == time() and zone in ("", "UTC", "+00:00"):
-                return _format_day(moment.date())  # as exporters write days
+            if not midnights and moment.time() == time():
+                return _format_day(moment.date())
             return f"{_format_day(moment.date())}, {time_text} {zone}".rstrip()
         if datatype_name == "gYearMonth":
             month_start = date.fromisoformat(_ZONE.sub("", text) + "-01")

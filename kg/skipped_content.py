@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kg.fact_predicates import find_statements
 from kg.literals import parse_number
 from kg.shapes.vocabulary import SH, TARGET_PROPERTIES
 from kg.terms import RDF, RDF_TYPE, iri_tail
@@ -9,23 +10,23 @@ from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 
 
-def describe_skipped_content(index: Index, *, has_shapes: bool = True) -> tuple[str, ...]:
+def describe_skipped_content(index: Index, *, uses_shapes: bool = True) -> tuple[str, ...]:
     """Returns a sentence for each kind of content that cards leave out, with counts.
 
     Blank nodes of the schema, such as OWL's restrictions, are used and do not count.
 
     Args:
         index: the graph.
-        has_shapes: whether there are shapes of the user; else those in the graph are not used.
+        uses_shapes: whether shapes in the graph are used, because its file was given for them, too.
     """
     notes = []
-    n_shapes = 0 if has_shapes else _count_shapes(index)
+    n_shapes = 0 if uses_shapes else _count_shapes(index)
     if n_shapes:
         notes.append(
             f"SHACL shapes in the graph are not taken as rules (shapes: {n_shapes}): give the file "
             "that has them with --shapes, too"
         )
-    statements = _count_statements(index)
+    statements = len(find_statements(index))
     if statements:
         notes.append(
             "reified statements (rdf:Statement) are not taken as facts, only links that are stated "
@@ -58,14 +59,6 @@ def _count_shapes(index: Index) -> int:
     for name in TARGET_PROPERTIES:
         shapes |= _get_subjects(index, SH + name)
     return len(shapes)
-
-
-def _count_statements(index: Index) -> int:
-    """Counts the nodes that describe a triple by subject, predicate and object."""
-    subjects, predicates, objects = (
-        _get_subjects(index, RDF + name) for name in ("subject", "predicate", "object")
-    )
-    return len(subjects & predicates & objects)
 
 
 def _find_unnamed_nodes(index: Index) -> tuple[int, set[int]]:

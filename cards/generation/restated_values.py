@@ -109,13 +109,13 @@ def find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
     return {q for q, group in groups.items() if q != p and group == groups.get(p)}
 
 
-def restates(lookup: GraphLookup, literals: Sequence[int], value: int) -> bool:
-    """Returns whether a literal has the words of a value in it, or the value those of a literal."""
+def restates(lookup: GraphLookup, others: Sequence[int], value: int) -> bool:
+    """Returns whether another value or name has the words of a value in it, or it those of one."""
     phrase, text = _find_phrase(lookup, value), _normalise(lookup, value)
     return any(
         phrase in _normalise(lookup, o)
         or (lookup.terms.is_literal(value) and _find_phrase(lookup, o) in text)
-        for o in literals
+        for o in others
     )
 
 
@@ -135,7 +135,10 @@ def list_restating_facts(
         (s, q, o)
         for q in restating
         for o in find_objects(s, q)
-        if is_literal(o) and any(restates(lookup, [o], value) for value in values)
+        if any(
+            (is_literal(o) or is_literal(value)) and restates(lookup, [o], value)
+            for value in values
+        )
     ]
 
 

@@ -20,9 +20,8 @@ _NEGATION = re.compile(
     r"\b(?:not|never|no|cannot|neither|nor|none|nobody|nothing|nowhere)\b|n['’]t\b", re.IGNORECASE
 )
 # "X is a river.", "X is a body of water."; not "X is a city in Poland.", which says where it is.
-_CLASS = re.compile(
-    r"\bis an? (?:[^A-Z]*|(?:(?!(?:in|of|on|at|by|from|to|for|with|as)\b)[\w'’-]+[ .]?)+)$"
-)
+_NOUN = r"(?!(?:in|of|on|at|by|from|to|for|with|as)\b)[\w'’-]++"
+_CLASS = re.compile(rf"\bis an? (?:[^A-Z]*|{_NOUN}(?: {_NOUN})*)\.?$")
 # Words that are part of neither a name nor a relation.
 _STOP_WORDS = frozenset(
     [

@@ -99,7 +99,7 @@ def _add_up(
 
 
 def count_balanced_triplets(
-    profile: PredicateProfile, rule: RuleKind, *, is_shared: bool = True
+    profile: PredicateProfile, rule: RuleKind, *, needs_shared: bool = True
 ) -> int:
     """Counts triplets whose UNKNOWN card asks about a value that another subject has, too.
 
@@ -108,7 +108,7 @@ def count_balanced_triplets(
     Args:
         profile: the predicate.
         rule: its rule.
-        is_shared: whether the value must be shared; else all these claims may be false.
+        needs_shared: whether the value must be shared; else all these claims may be false.
     """
     if not rule:
         return 0
@@ -116,9 +116,9 @@ def count_balanced_triplets(
         ceiling = min(profile.nameable_subjects // 3, max(profile.ends))
     else:
         n_others = profile.nameable_subjects - profile.most_frequent
-        n_subjects = profile.askable_subjects if is_shared else profile.nameable_subjects
+        n_subjects = profile.askable_subjects if needs_shared else profile.nameable_subjects
         ceiling = min(n_subjects // 3, n_others, profile.fitting_pairs)
-        if is_shared and profile.askable_values < 2:
+        if needs_shared and profile.askable_values < 2:
             ceiling = 0
     return min(ceiling, profile.facts // 10) if profile.facts > LARGE_PREDICATE else ceiling
 

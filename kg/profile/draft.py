@@ -125,6 +125,7 @@ def draft_domain(
     """
     shapes = Shapes.load(shapes_files) if shapes_files else None
     graph, n_typed = (graph, 0) if shapes is None else add_missing_datatypes(graph, shapes)
+    typed_text = f"# {HEAD}\n{graph.to_ntriples().decode()}" if n_typed else ""
     class_links = list_class_links(graph)
     if class_links:
         graph = graph.with_claims(class_links)
@@ -140,6 +141,8 @@ def draft_domain(
     naming, rows, drafted, kept, nouns, left_out, vocabulary = assessment
     unknown = find_unknown_answers(answers, {row.iri for row in rows}, drafted)
     answers = remove_answers(answers, unknown)
+    files = {path.resolve() for path in graph.sources}
+    uses_shapes = not files.isdisjoint(path.resolve() for path in shapes_files)
     report = build_report(
         rows,
         domain=name,
@@ -148,7 +151,7 @@ def draft_domain(
         left_out=left_out,
         skipped=(
             *(*graph.notes, *graph.omissions, *(() if shapes is None else shapes.notes)),
-            *describe_skipped_content(graph.index, has_shapes=shapes is not None),
+            *describe_skipped_content(graph.index, uses_shapes=uses_shapes),
         ),
         vocabulary=vocabulary,
     )
@@ -156,7 +159,7 @@ def draft_domain(
     if naming.coded_names == "all":
         remarks.append(CODED_NAMES_NOTE)
     if own.broken.nodes:
-        remarks.append(_describe_broken_shapes(own.broken))
+        remarks.append(own.broken.describe())
     if n_typed:
         n_values = format_count(n_typed, "value")
         remarks.append(f"{n_values} without a datatype: your shapes give it (`{TYPED_GRAPH}`).")
@@ -171,7 +174,7 @@ def draft_domain(
             + render_shapes(kept, nouns),
             ANSWERS_FILE: f"# {HEAD}\n{render_answers(rows, answers, drafted, kept, nouns)}",
             **({CLASS_LINKS: render_class_links(class_links, HEAD)} if class_links else {}),
-            **({TYPED_GRAPH: f"# {HEAD}\n{graph.to_ntriples().decode()}"} if n_typed else {}),
+            **({TYPED_GRAPH: typed_text} if n_typed else {}),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
@@ -185,15 +188,6 @@ class _OwnRules(NamedTuple):
 
     constraints: Sequence[Constraint] = ()
     broken: BrokenShapes = BrokenShapes()
-
-
-def _describe_broken_shapes(broken: BrokenShapes) -> str:
-    n_broken = format_count(len(broken.nodes), "thing")
-    return (
-        f"{n_broken} left out for breaking your shapes, {broken.n_worst:,} of them for breaking "
-        f"`{broken.worst_shape}` "
-        "(`epoche kg inspect` lists all)."
-    )
 
 
 class _Assessment(NamedTuple):
@@ -305,14 +299,20 @@ class _Domain(NamedTuple):
 
 def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:
     graph_files = [*domain.drafted_graphs]
-    if TYPED_GRAPH not in graph_files:
-        graph_files = [_relate(path, domain.folder) for path in domain.graph.sources] + graph_files
+    sources = [_relate(path, domain.folder) for path in domain.graph.sources]
+    is_typed = TYPED_GRAPH in graph_files
+    graph_files = graph_files if is_typed else sources + graph_files
     shapes_files = ["shapes.ttl", *(_relate(path, domain.folder) for path in domain.shapes_files)]
     lines = [
         f"# {HEAD}. A predicate needs only a label; fact, denied and questions may word it",
         "# better. default = true: cards ask about it. The others are only stated as facts.",
         f"name = {quote_toml(domain.name)}",
         f"title = {quote_toml(make_title(domain.name, domain.folder, domain.graph.sources))}",
+        *(
+            [f"# If {_quote_list(sources)} changes, run `epoche kg init` again."]
+            if is_typed
+            else []
+        ),
         f"graph = {_quote_list(graph_files)}",
         f"shapes = {_quote_list(shapes_files)}",
         f"languages = {_quote_list(domain.naming.languages)}",

@@ -42,6 +42,9 @@ MIN_DISTINCT_NAMES = 0.8
 MIN_DISTINCT_PLAIN_NAMES = 0.2
 """The same of a predicate that is called just "name", "title" or "label": several things may have
 one name, but "Mr" and "Mrs" are no names."""
+MIN_FORMAL_SHARE = 0.9
+"""Minimum share of the things with a common name that must have a formal one, too, to be called by
+that."""
 MAX_MEAN_NAME_LENGTH = 60
 """Maximum mean length of the values of a naming predicate, in characters."""
 
@@ -137,7 +140,10 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
             named[iri] = {s for s, _ in pairs}
     formal = set().union(*(named[iri] for iri in named if not _INFORMAL.search(iri)))
     return tuple(
-        iri for _, _, iri in sorted(found) if not (_INFORMAL.search(iri) and named[iri] <= formal)
+        iri
+        for _, _, iri in sorted(found)
+        if not _INFORMAL.search(iri)
+        or len(named[iri] & formal) < MIN_FORMAL_SHARE * len(named[iri])
     )
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from kg.base.plain_text import format_count, join_list
+from kg.base.plain_text import format_count, join_list, list_words
 from kg.graph import Graph
 from kg.profile.ceilings import (
     FORMULA,
@@ -32,6 +32,12 @@ MAX_ASKED = 12
 """Maximum number of predicates that are asked about by default, those with most triplets."""
 UNSHARED_KINDS = ("measures", "figures", "things")
 """Values that can be asked about although no two subjects share one, but for identifiers."""
+_NO_IDENTIFIERS = frozenset(
+    list_words(
+        "paid unpaid prepaid repaid acid fluid liquid solid grid hybrid bid aid raid maid braid "
+        "void android asteroid steroid thyroid centroid pyramid orchid squid humid valid rapid"
+    )
+)
 SUBJECTS_PER_UNSHARED = 4
 """Number of subjects for each triplet about such values that is expected."""
 MAX_NAMED_NOTES = 5
@@ -115,9 +121,9 @@ def assess_predicates(
         index: the facts, by which predicates are found that link the same things.
     """
     assess = partial(_assess_all, list(judged), given, compare_names, kinds)
-    assessed = assess(is_shared=True)
+    assessed = assess(needs_shared=True)
     if not any(row.is_asked for row, _ in assessed):
-        assessed = assess(is_shared=False)
+        assessed = assess(needs_shared=False)
     assessed.sort(key=lambda pair: (-pair[1], -pair[0].facts * bool(pair[0].label), pair[0].iri))
     reason = f"{MAX_ASKED} others give more cards; name it with --pred"
     rows = [
@@ -144,7 +150,7 @@ def _assess_all(
     compare_names: Callable[[PredicateProfile, RuleKind], PredicateProfile],
     kinds: Mapping[str, Collection[str]],
     *,
-    is_shared: bool,
+    needs_shared: bool,
 ) -> list[tuple[Readiness, int]]:
     return [
         _assess_predicate(
@@ -153,12 +159,18 @@ def _assess_all(
             given.get(profile.iri),
             compare_names,
             kinds.get(profile.iri, ()),
-            is_shared=is_shared
+            needs_shared=needs_shared
             or profile.value_kind not in UNSHARED_KINDS
-            or profile.local_name.casefold().endswith(("id", "identifier")),
+            or _names_identifier(profile.local_name),
         )
         for profile, judgement in judged
     ]
+
+
+def _names_identifier(local_name: str) -> bool:
+    """Returns whether a predicate is called "film ID", or "filmid" without a boundary."""
+    word = local_name.casefold().split(" ")[-1]
+    return word == "identifier" or (word.endswith("id") and word not in _NO_IDENTIFIERS)
 
 
 def find_askable_predicates(
@@ -197,7 +209,7 @@ def describe_notes(
     n_more = len(largest) - len(named)
     more = f" and {n_more} more" if n_more else ""
     n_header = sum(1 for node in notes.ontologies for _ in index.iter_out_edges(node))
-    n_obsolete, n_statements = len(notes.obsolete), len(notes.statements)
+    n_obsolete = len(notes.obsolete)
     return (
         *(
             [
@@ -209,7 +221,6 @@ def describe_notes(
         ),
         *([f"{format_count(n_header, 'triple')} about the ontology itself"] if n_header else []),
         *([format_count(n_obsolete, "obsolete term")] if n_obsolete else []),
-        *([format_count(n_statements, "reified statement")] if n_statements else []),
     )
 
 
@@ -325,7 +336,7 @@ def _assess_predicate(
     compare_names: Callable[[PredicateProfile, RuleKind], PredicateProfile],
     kinds: Collection[str],
     *,
-    is_shared: bool,
+    needs_shared: bool,
 ) -> tuple[Readiness, int]:
     """Returns what can be asked, and the number of triplets, see ``count_balanced_triplets``."""
     rule, support = judgement.kind, judgement.support
@@ -336,7 +347,7 @@ def _assess_predicate(
         rule, is_doubtful = "", False
     if rule and profile.label:
         profile = compare_names(profile, rule)
-    n_balanced = count_balanced_triplets(profile, rule, is_shared=is_shared)
+    n_balanced = count_balanced_triplets(profile, rule, needs_shared=needs_shared)
     reason = ""
     if not is_usable_iri(profile.iri):
         reason = "its IRI is malformed"
@@ -365,7 +376,7 @@ def _assess_predicate(
         counted=0
         if reason
         else estimate_triplets(profile, rule, kinds)
-        if is_shared
+        if needs_shared
         else min(n_balanced, profile.nameable_subjects // SUBJECTS_PER_UNSHARED),
         shares_links_with="",
         is_asked=not reason,

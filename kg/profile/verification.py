@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from kg.base.plain_text import list_words
+from kg.base.plain_text import format_count, list_words
 from kg.claims import Claim
 from kg.entailment import Closure
 from kg.graph import Graph
@@ -88,6 +88,14 @@ class BrokenShapes(NamedTuple):
     n_worst: int = 0
     """How many do."""
 
+    def describe(self) -> str:
+        """Says in a sentence how many things are left out, and why most of them."""
+        return (
+            f"{format_count(len(self.nodes), 'thing')} left out for breaking your shapes, "
+            f"{self.n_worst:,} of them for breaking `{self.worst_shape}` "
+            "(`epoche kg inspect` lists all)."
+        )
+
 
 def find_broken_shapes(graph: Graph, shapes: Shapes) -> BrokenShapes:
     """Finds what of the graph breaks the user's own shapes."""
@@ -117,6 +125,8 @@ def add_missing_datatypes(graph: Graph, shapes: Shapes) -> tuple[Graph, int]:
     for constraint in shapes.list_constraints():
         if constraint.component == _DATATYPE:
             demanded.setdefault(constraint.path, set()).add(str(constraint.parameters["datatype"]))
+    if not demanded:
+        return graph, 0
     typed: dict[Claim, Claim] = {}
     for claim in _find_mistyped(graph, shapes):
         literal = parse_literal(claim.obj)

@@ -43,7 +43,8 @@ class WebPages(NamedTuple):
 def find_web_pages(graph: Graph, labels: Labels) -> WebPages:
     """Finds predicates whose values are addresses of documents, with neither label nor facts.
 
-    Those called "homepage" or "access URL", and those whose values all look like such addresses.
+    Those called "homepage" or "access URL", and those whose values are mostly addresses that have
+    the name of their subject in them: an encyclopedia's page about it.
 
     Args:
         graph: the graph.
@@ -58,9 +59,15 @@ def find_web_pages(graph: Graph, labels: Labels) -> WebPages:
             continue
         is_page = _PAGE_NOUNS.search(split_name(iri_tail(iri)).casefold()) is not None
         objects = list(index.list_distinct_objects(p))
+        if not is_page:
+            links = list(index.iter_pairs(p))
+            n_about = sum(
+                _is_page_about(labels, terms.get_text(s), terms.get_text(o)) for s, o in links
+            )
+            is_page = 2 * n_about > len(links)
         texts = set(map(terms.get_text, objects))
         if all(
-            (is_page or is_document_address(terms.get_text(o)))
+            is_page
             and not terms.is_literal(o)
             and o not in terms.blanks
             and next(index.iter_out_edges(o), None) is None
@@ -70,3 +77,8 @@ def find_web_pages(graph: Graph, labels: Labels) -> WebPages:
             predicates.add(iri)
             values |= texts
     return WebPages(frozenset(predicates), frozenset(values))
+
+
+def _is_page_about(labels: Labels, subject: str, address: str) -> bool:
+    """Returns whether an address is that of a document with the name of its subject."""
+    return is_document_address(address) and labels.get_label(subject) == labels.get_label(address)

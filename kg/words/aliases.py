@@ -61,12 +61,13 @@ class Aliases:
         """Returns whether a term of which nothing is stated is linked from some entities only.
 
         What others link to as well, for example a datatype, is a thing of its own, unless its IRI
-        is the address of a document.
+        is the address of a document, and that of another one is not.
         """
         if any(self._index.iter_out_edges(term)):
             return False
-        if is_document_address(self._index.terms.get_text(term)):
-            return True
+        get_text = self._index.terms.get_text
+        if is_document_address(get_text(term)):
+            return not all(is_document_address(get_text(entity)) for entity in entities)
         predicates = {
             p for entity in entities for p, o in self._index.iter_out_edges(entity) if o == term
         }

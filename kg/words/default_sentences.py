@@ -15,6 +15,7 @@ from kg.predicate_words import PredicateWording
 from kg.words.label_grammar import (
     BE_FORMS,
     HAVE_FORMS,
+    MODALS,
     ParsedLabel,
     get_base_form,
     is_english,
@@ -118,10 +119,14 @@ def _make_clauses(
             noun = words.partition(" of")[0]
             is_plural = looks_plural(noun.split(" ")[-1])
             text = escape_template(f"among the {words}" if is_plural else add_article(words))
-        be, negated_be = BE_FORMS.get(auxiliary) or (
-            auxiliary.capitalize(),
-            "cannot" if auxiliary == "can" else f"{auxiliary} not",
-        )
+        if auxiliary in MODALS:
+            # "May not" could mean that it perhaps does not.
+            return (
+                f"{subj} {auxiliary} {text} {obj}",
+                f"It is not the case that {subj} {auxiliary} {text} {obj}",
+                f"{auxiliary.capitalize()} {subj} {text} {obj}",
+            )
+        be, negated_be = BE_FORMS.get(auxiliary) or ("Has", "has not")
         return (
             f"{subj} {auxiliary} {text} {obj}",
             f"{subj} {negated_be} {text} {obj}",

@@ -40,6 +40,7 @@ _ES_VERB = re.compile(r"(?:ss|sh|ch|x|zz|o)es$")
 _UNIT_IN_BRACKETS = re.compile(r"([^()]+) (\([^()\s]{1,8}(?: [^()\s]{1,8})?\))")
 _CONJUNCTIONS = frozenset(("and", "or", "nor", "not", "but"))
 _ARTICLES = frozenset(("a", "an", "the"))
+_ONGOING = frozenset(("attending", "replacing", "researching", "studying", "taking", "teaching"))
 
 
 # Auxiliary → the words of a question before and after its subject, and of a denial.
@@ -150,8 +151,10 @@ def _parse_words(words: list[str]) -> ParsedLabel | None:
     auxiliary = first
     if words[1:3] in (["or", "had"], ["or", "was"]):
         auxiliary, rest = " ".join(words[:3]), words[3:]
-    if auxiliary in MODALS and rest:
-        return ParsedLabel("copula", " ".join(rest), auxiliary)
+    if auxiliary in MODALS and (action := _parse_after_modal(rest)):
+        return ParsedLabel("copula", action, auxiliary)
+    if words[:1] == ["used"] and words[1:] in (["for"], ["in"], ["by"], ["as"], ["with"], ["at"]):
+        return ParsedLabel("copula", " ".join(words), "is")
     if auxiliary in HAVE_FORMS:
         return _parse_after_have(rest, auxiliary)
     if auxiliary in ("is", "are", "was", "were", "is or was"):
@@ -165,8 +168,9 @@ def _parse_words(words: list[str]) -> ParsedLabel | None:
     is_active = first in PAST_VERBS and first not in TRANSITIVE_PAST_VERBS
     if is_active and rest and rest[0] in PREPOSITIONS and rest[0] != "by":
         return _parse_complement(words, 1, "past")
-    if words[:2] == ["took", "place"] and PREPOSITIONS.issuperset(words[2:3]):
-        return _parse_complement(words, 2, "past") if words[2:] else None
+    if words[:2] == ["took", "place"]:
+        is_complete = len(words) > 2 and words[2] in PREPOSITIONS
+        return _parse_complement(words, 2, "past") if is_complete else None
     if words in [[verb] for verb in TRANSITIVE_PAST_VERBS]:
         return ParsedLabel("past", first)
     return _parse_verb(words) or _parse_after_be(words, "is") or _parse_noun(words, "has")
@@ -174,17 +178,30 @@ def _parse_words(words: list[str]) -> ParsedLabel | None:
 
 def _parse_after_have(words: list[str], auxiliary: str) -> ParsedLabel | None:
     """Parses "author", "part of", "been approved by", "a degree from" after "has"."""
+    if words[:1] == ["been"]:
+        inner = _parse_after_be(words[1:], "is", is_explicit=True)
+        is_state = auxiliary == "has" and inner is not None and inner.kind == "copula"
+        return ParsedLabel("copula", f"been {inner.words}", "has") if inner and is_state else None
     if words and words[-1] == "of":
         return _parse_after_be(words, "is", is_explicit=True)
     if words[:1] == ["as"]:
-        words = words[1:]
-    is_phrase = len(words) > 1 and words[-1] in PREPOSITIONS and words[0] not in PREPOSITIONS
-    if auxiliary == "has" and is_phrase:
-        if words[0] == "been":
-            return ParsedLabel("copula", " ".join(words), "has")
-        if words[0] in _ARTICLES:
-            return ParsedLabel("verb", " ".join(["has", *words]))
+        words = words[2:] if words[1:2] in (["its"], ["their"]) else words[1:]
+    ends_open = len(words) > 2 and words[-1] in PREPOSITIONS and words[0] in _ARTICLES
+    if auxiliary == "has" and ends_open:
+        return ParsedLabel("verb", " ".join(["has", *words]))
     return _parse_noun(words, auxiliary)
+
+
+def _parse_after_modal(words: list[str]) -> str:
+    """Returns the words after "can": "treat", "be found in the country"; empty if no verb is."""
+    if words[:1] == ["be"]:
+        inner = _parse_after_be(words[1:], "is", is_explicit=True)
+        return f"be {inner.words}" if inner is not None and inner.kind == "copula" else ""
+    if words == ["have"]:
+        return "have"
+    finite = next((verb for verb in VERBS if words and get_base_form(verb) == words[0]), "")
+    inner = _parse_verb([finite, *words[1:]]) if finite else None
+    return get_base_form(inner.words) if inner is not None else ""
 
 
 def _parse_verb(words: list[str]) -> ParsedLabel | None:
@@ -211,7 +228,7 @@ def _parse_after_be(
         words = words[1:]
     place = next((i for i, word in enumerate(words) if word in PREPOSITIONS), -1)
     if place < 0:
-        is_active = is_explicit and len(words) == 1 and words[0].endswith("ing")
+        is_active = is_explicit and len(words) == 1 and words[0] in _ONGOING
         return ParsedLabel("copula", words[0], auxiliary) if is_active else None
     if place == 0:
         return _parse_complement(words, 0, "copula", auxiliary)

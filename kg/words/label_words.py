@@ -54,7 +54,7 @@ PARTICIPLES = frozenset(
         "agreed born bought brought built caught chosen decreed drawn driven fed found freed "
         "given grown guaranteed held hidden kept known laid led left lost made meant met overseen "
         "paid put read refereed run seen sent set shown sold spent split spoken spread sung taken "
-        "taught thrown told understood used won worn written"
+        "taught thrown told understood won worn written"
     )
 )
 # Past form → infinitive of verbs that, before a preposition other than "by", are no participles.

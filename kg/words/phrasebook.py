@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
@@ -46,6 +46,8 @@ _PEOPLE = frozenset(
 )
 
 _YEAR = re.compile(r"1\d{3}|2[01]\d\d")
+_MOMENTS = (XSD + "dateTime", XSD + "dateTimeStamp")
+_MIDNIGHT = re.compile(r'"-?\d+-\d\d-\d\dT00:00:00(?:\.0+)?(|Z|[+-]\d\d:\d\d)"\^\^<[^>]*>')
 _YEAR_WORD = re.compile(r"years?|\w*jahre?|années?|año|anno|ano|jaar")
 # Last words of the names of predicates whose numbers are written without separators; a name in
 # capitals is mostly that of a register ("VIAF", "OCLC").
@@ -117,6 +119,7 @@ class Phrasebook(EntityNames):
         self._wordings: dict[str, PredicateWording] = {}
         self._templates: dict[str, CompiledWording] = {}
         self._units: dict[str, tuple[str, bool, bool]] = {}
+        self._only_days: dict[str, bool] = {}
 
     def with_label(self, pred: str, label: str) -> Self:
         """Returns a copy in which ``pred`` is called ``label``.
@@ -176,18 +179,13 @@ class Phrasebook(EntityNames):
 
     def render_fact(self, claim: Claim) -> str:
         """Renders the claim as a statement."""
-        return self._render_statement(claim, self._get_templates(claim.pred).fact)
+        templates = self._get_templates(claim.pred)
+        return capitalise_sentence(templates.fact(**self._make_variables(claim)))
 
     def render_denial(self, claim: Claim) -> str:
         """Renders the statement that the claim is false."""
-        return self._render_statement(claim, self._get_templates(claim.pred).denied)
-
-    def _render_statement(self, claim: Claim, template: Callable[..., str]) -> str:
-        variables = self._make_variables(claim)
-        text, subj = template(**variables), variables["subj"]
-        # A label of one word may be a name that its owner writes in this way: "grep".
-        is_own = self.labels.has_label(claim.subj) and " " not in subj and text.startswith(subj)
-        return text if is_own and claim.pred != RDFS + "subClassOf" else capitalise_sentence(text)
+        templates = self._get_templates(claim.pred)
+        return capitalise_sentence(templates.denied(**self._make_variables(claim)))
 
     def render_questions(self, claim: Claim) -> list[str]:
         """Renders the claim as yes-no questions, in the domain's order; at least one."""
@@ -363,8 +361,19 @@ class Phrasebook(EntityNames):
             return clean_text(term)
         unit, is_plain, is_deed = self._get_unit(pred) if pred else ("", False, False)
         is_plain = is_plain or (is_deed and _YEAR.fullmatch(lexical) is not None)
-        text = format_literal(lexical, datatype, thousands=not is_plain)
+        has_times = not (datatype in _MOMENTS and self._has_only_days(pred))
+        text = format_literal(lexical, datatype, thousands=not is_plain, midnights=has_times)
         return f"{text} {unit}" if unit and datatype in NUMERIC else text
+
+    def _has_only_days(self, pred: str) -> bool:
+        """Returns whether all values of a predicate are midnights of one zone: exported days."""
+        if pred not in self._only_days:
+            p = self.index.terms.get(pred)
+            objects = () if p is None else self.index.list_distinct_objects(p)
+            found = (_MIDNIGHT.fullmatch(self.index.terms.get_text(o)) for o in objects)
+            zones = {None if match is None else match[1] for match in found}
+            self._only_days[pred] = len(zones) == 1 and None not in zones
+        return self._only_days[pred]
 
     def _get_unit(self, pred: str) -> tuple[str, bool, bool]:
         """Returns the unit of a predicate's values, and whether its name says what they are.

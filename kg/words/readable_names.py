@@ -27,7 +27,7 @@ _BARE_NUMBER = re.compile(r"(?!(?:1\d|20|21)\d\d$)\d+(?:[-. ]\d+)*")
 _JOINED_WORDS = re.compile(r"(?:[A-Z][a-z]+){2,}")
 _DOCUMENT = re.compile(
     r"https?://(?:[\w-]+\.)*wikipedia\.org/wiki/.*"
-    r"|https?://.*\.(?:html?|php|aspx?|pdf|jpe?g|png|gif|svg|tiff?)",
+    r"|https?://(?!.*/(?:resource|id|entity)/).*\.(?:html?|php|aspx?|pdf|jpe?g|png|gif|svg|tiff?)",
     re.IGNORECASE,
 )
 _UUID = re.compile(
@@ -87,12 +87,10 @@ def find_opaque_part(name: str) -> tuple[str, str, str]:
 def is_readable_value(value: str) -> bool:
     """Returns whether a question can name a literal: it has a few words, no UUID and no address.
 
-    What stands for a missing value ("unknown", "n/a", "-") is none, nor is "yes" or "no": nothing
-    has "no" as its wheelchair access.
+    What stands for a missing value ("unknown", "n/a", "-") is none.
     """
-    if len(value.split()) > MAX_VALUE_WORDS or value.casefold() in ("yes", "no"):
-        return False
-    return not is_missing_value(value) and is_readable_label(value)
+    n_words = len(value.split())
+    return n_words <= MAX_VALUE_WORDS and not is_missing_value(value) and is_readable_label(value)
 
 
 def is_missing_value(value: str) -> bool:
@@ -116,5 +114,5 @@ def is_readable_label(name: str) -> bool:
 
 
 def fits_sentence(name: str) -> bool:
-    """Returns whether a name is short, has no IRI in it, and is no question itself."""
-    return len(name) <= MAX_NAME_LENGTH and "://" not in name and not name.endswith("?")
+    """Returns whether a name is short, and has no IRI in it."""
+    return len(name) <= MAX_NAME_LENGTH and "://" not in name

@@ -391,6 +391,7 @@ def test_surface_features_are_read_from_the_card() -> None:
         ("A7 is a river.", True),
         ("A7 is a body of water.", True),
         ("A7 is an Artist.", True),
+        (f"A7 is a {'Deoxyribonucleic' * 4} Binding Protein (Human).", False),
         # A place is another fact; cards that ask who governs a city may need no other.
         ("A7 is a city in Poland.", False),
         ("A7 is a tributary of B7.", False),

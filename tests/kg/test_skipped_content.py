@@ -71,7 +71,7 @@ def test_statements_about_statements_are_not_asked_about(tmp_path: Path) -> None
     done = run_epoche("kg", "init", path, "--out", folder, "--json")
     page = json.loads(done.out)
     assert [row["label"] for row in page["predicates"] if row["is_asked"]] == ["founded"]
-    assert f"{len(names)} reified statements" in " ".join(page["left_out"])
+    assert f"(statements: {len(names)})" in " ".join(page["skipped"])
     done = run_epoche("cards", "--domain", folder, "--num-per-type", 4, "--out", cards)
     texts = cards.read_text("utf-8")
     assert "confidence" not in texts
@@ -85,6 +85,9 @@ def test_shapes_in_the_graph_are_named(tmp_path: Path) -> None:
     assert note in run_epoche("kg", "init", path, "--out", tmp_path / "a").err
     done = run_epoche("kg", "init", path, "--shapes", path, "--out", tmp_path / "b")
     assert note not in done.err
+    own = tmp_path / "own.ttl"
+    own.write_text(PREFIXES + SHAPES)
+    assert note in run_epoche("kg", "init", path, "--shapes", own, "--out", tmp_path / "c").err
 
 
 @pytest.mark.parametrize("extension", ["trig", "nq"])

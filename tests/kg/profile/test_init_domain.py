@@ -500,7 +500,7 @@ def test_names_of_other_things_are_not_those_of_the_subject(
     assert found == ((EX + predicate,) if is_own else ())
 
 
-@pytest.mark.parametrize(("n_formal", "name"), [(30, "Lupus 7"), (29, "wolf 7")])
+@pytest.mark.parametrize(("n_formal", "name"), [(30, "Lupus 7"), (28, "Lupus 7"), (20, "wolf 7")])
 def test_common_names_are_used_where_there_is_no_formal_one(
     tmp_path: Path, n_formal: int, name: str
 ) -> None:

@@ -48,6 +48,17 @@ SEVERAL_VALUES = {
     # Modal verbs, "has been" and the like: drugs, LUBM, CIDOC
     "may treat": ("S may treat O.", "May S treat O?"),
     "canBeReachedAt": ("S can be reached at O.", "Can S be reached at O?"),
+    "can be found in country": (
+        "S can be found in the country O.", "Can S be found in the country O?"),
+    "may contain allergen": ("S may contain the allergen O.", "May S contain the allergen O?"),
+    "can opener": ("S has O as a can opener.", "Does S have O as a can opener?"),
+    "isKing": ("S has O as a value of “is king”.", "Does S have O as a value of “is king”?"),
+    "has been awarded": (
+        "S has O as a value of “has been awarded”.",
+        "Does S have O as a value of “has been awarded”?"),
+    "has been part of": ("S has been part of O.", "Has S been part of O?"),
+    "has as its author": ("S has O as an author.", "Does S have O as an author?"),
+    "used to": ("S has O as a value of “used to”.", "Does S have O as a value of “used to”?"),
     "hasBeenApprovedBy": ("S has been approved by O.", "Has S been approved by O?"),
     "has a doctoral degree from": (
         "S has a doctoral degree from O.", "Does S have a doctoral degree from O?"),
@@ -247,6 +258,13 @@ def render(template: str) -> str:
 def test_sentences_keep_the_label(label: str) -> None:
     wording = make_default_wording(label)
     assert (render(wording.fact), render(wording.questions[0])) == SEVERAL_VALUES[label]
+
+
+@pytest.mark.parametrize("label", ["may treat", "must have", "can cause"])
+def test_what_can_be_is_denied_as_a_whole(label: str) -> None:
+    """ "S may not treat O" could mean that it perhaps does not."""
+    denied = render(make_default_wording(label).denied)
+    assert denied == f"It is not the case that S {label} O."
 
 
 @pytest.mark.parametrize("label", ONE_VALUE)

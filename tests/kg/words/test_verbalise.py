@@ -239,15 +239,32 @@ def test_hostile_labels_stay_plain_text(text: str, expected: str) -> None:
         ("2024-05-03T10:20:00", "dateTime", "3 May 2024, 10:20"),
         ("2024-05-03T10:20:30Z", "dateTime", "3 May 2024, 10:20:30 UTC"),
         ("2024-05-03T10:20:00+02:00", "dateTime", "3 May 2024, 10:20 +02:00"),
-        ("2024-05-03T00:00:00Z", "dateTime", "3 May 2024"),
-        ("2024-05-03T00:00:00.5Z", "dateTime", "3 May 2024, 00:00 UTC"),
-        ("2024-05-03T00:00:00+02:00", "dateTime", "3 May 2024, 00:00 +02:00"),
+        ("2024-05-03T00:00:00Z", "dateTime", "3 May 2024, 00:00 UTC"),
         ("1998", "gYear", "1998"), ("2024-05", "gYearMonth", "May 2024"),
         ("1", "boolean", "true"), ("false", "boolean", "false"), ("a  b", "string", "a b"),
     ],
 )  # fmt: skip
 def test_literals_are_formatted_for_readers(lexical: str, datatype: str, expected: str) -> None:
     assert format_literal(lexical, XSD + datatype) == expected
+
+
+@pytest.mark.parametrize(
+    ("others", "text"),
+    [
+        (["2024-05-04T00:00:00Z"], "3 May 2024"),
+        # Of one day, midnight and the evening must differ on a card.
+        (["2024-05-03T18:00:00Z"], "3 May 2024, 00:00 UTC"),
+        (["2024-05-03T00:00:00+02:00"], "3 May 2024, 00:00 UTC"),
+        (["2024-05-03T00:00:00.5Z"], "3 May 2024, 00:00 UTC"),
+    ],
+)
+def test_midnights_are_days_if_there_are_no_other_times(others: list[str], text: str) -> None:
+    moments = [
+        write_literal(lexical, XSD + "dateTime") for lexical in ("2024-05-03T00:00:00Z", *others)
+    ]
+    verbaliser = make_verbaliser(*(Claim(make_iri("s"), make_iri("p"), o) for o in moments))
+    assert verbaliser.render_term(moments[0], make_iri("p")) == text
+    assert verbaliser.render_term(moments[0]) == "3 May 2024, 00:00 UTC"
 
 
 def test_german_nouns_keep_their_capitals() -> None:
