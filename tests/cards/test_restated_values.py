@@ -104,6 +104,29 @@ def test_set_aside_values_are_not_restated_in_the_graph_of_the_cards(
     assert not [1 for subj, pred in withheld for fact in facts if fact[:2] == (subj, asked[pred])]
 
 
+def test_names_with_the_asked_number_are_set_aside_with_it(tmp_path: Path) -> None:
+    """ "Dune, Ace Books, 1965" as the first edition says when the book was published."""
+    names = [f"{a}{b}{c}" for a in ("Ki", "So", "Mu") for b in ("la", "ne", "ro") for c in "bdfglm"]
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    lines = [
+        f'<{E}{name}> {label} "{name}" ; <{E}published> {1960 + n % 6} ; <{E}first> <{E}i{n}> ; '
+        f'<{E}shelf> <{E}Shelf{n % 4}> . <{E}i{n}> {label} "{name}, Ace Books, {1960 + n % 6}" .'
+        for n, name in enumerate(names)
+    ]
+    graph, shapes, out = (tmp_path / name for name in ("g.ttl", "s.ttl", "c.jsonl"))
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(SHAPES.replace(E + "end", E + "published"), "utf-8")
+    files = ("--kg", graph, "--shapes", shapes, "--pred", "published")
+    done = run_epoche("cards", *files, "--num-per-type", 8, "--out", out)
+    assert done.code == 0, done.err
+    assert "Ace Books" not in out.read_text("utf-8")
+    left = KnowledgeBase.open(graph=[out.with_suffix(".graph.nt")], shapes=[shapes]).graph
+    subjects = {claim.subj for claim in left.iter_claims(E + "first")}
+    unknown = [card.claim.subj for card in read_cards(out) if card.label == "U"]
+    assert len(unknown) == 8
+    assert subjects.isdisjoint(unknown)
+
+
 def test_a_value_of_another_datatype_that_reads_alike_is_not_called_false(tmp_path: Path) -> None:
     xsd = "http://www.w3.org/2001/XMLSchema#"
     lines = [

@@ -77,6 +77,16 @@ def test_another_thing_is_a_rival_for_the_name(tmp_path: Path, link: str) -> Non
     assert len(Labels(load(tmp_path, CITY + link)).find_entities("Rome")) == 2
 
 
+def test_pages_have_no_name_of_their_own_beside_the_thing(tmp_path: Path) -> None:
+    page = "<https://en.wikipedia.org/wiki/Rome>"
+    labels = Labels(load(tmp_path, f"{CITY} e:statement e:source {page} ."))
+    assert labels.find_entities("Rome") == ["http://e/r"]
+    # Of two pages alone, neither is the thing.
+    pages = ["http://a.com/index.html", "http://b.com/index.html"]
+    labels = Labels(load(tmp_path, " ".join(f"e:x{n} e:at <{p}> ." for n, p in enumerate(pages))))
+    assert labels.find_entities("index.html") in ([], pages)
+
+
 def test_names_of_an_alias_lead_to_the_entity(tmp_path: Path) -> None:
     graph = load(tmp_path, CITY + 'e:r owl:sameAs x:1 . x:1 rdfs:label "Roma" .')
     labels = Labels(graph)
