@@ -60,7 +60,7 @@ DAM = "a sh:PropertyShape ; sh:targetClass :Dam ; sh:path :opened ; "
 CASES = {
     "MinCount": (MOUTH + "sh:minCount 1", "Every river has at least one mouth."),
     "MinCount 2": (MOUTH + "sh:minCount 2", "Every river has at least 2 values of “mouth”."),
-    "MaxCount": (MOUTH + "sh:maxCount 1", "Every river has at most one mouth."),
+    "MaxCount": (MOUTH + "sh:maxCount 1", "Every river (or anything else) has at most one mouth."),
     "MaxCount 0": (MOUTH + "sh:maxCount 0", "No river has a mouth."),
     "Class": (MOUTH + "sh:class :Water", "Every mouth of a river is a body of water."),
     "Class node": (RIVER + "sh:class :Water", "Every river is a body of water."),
@@ -305,7 +305,7 @@ PUBLISHED = """
 PARTS = {
     # The message may be about one of two constraints, so that it does not say both.
     # Inflow is inverse to it.
-    "mouth": ["Every mouth of a river is a body of water. Every river has at most one mouth. Every "
+    "mouth": ["Every mouth of a river is a body of water. Every river (or anything else) has at most one mouth. Every "
               "value of “inflow” followed by “flow” for a river is greater than 0."],
     # What is missing contradicts nothing, so that the message can only be about the other one.
     "length": ["Just one length."],
@@ -358,7 +358,7 @@ def test_rules_cite_their_shapes_and_axioms(kb: KnowledgeBase) -> None:
     rules = kb.verbaliser.get_rules(BASE + "mouth")
     texts = {shape: rule.text for rule in rules for shape in rule.shapes}
     assert texts == {
-        BASE + "OneMouth": "Every river has at most one mouth.",
+        BASE + "OneMouth": "Every river (or anything else) has at most one mouth.",
         BASE + "NoLand": "No mouth is a country.",
         BASE + "NoSelf": "Nothing ends in itself.",
         BASE + "Named": "Everything with a mouth has at least one length.",
@@ -441,7 +441,7 @@ def test_proof_of_a_denied_claim(kb: KnowledgeBase) -> None:
 def test_violations_name_the_conflicting_facts(kb: KnowledgeBase) -> None:
     count_proof = render_proof_text(kb, "rhine", "mouth", "baltic", "C")
     assert count_proof == (
-        "The graph says that Rhine has North Sea as its mouth. Every river has at most one mouth. "
+        "The graph says that Rhine has North Sea as its mouth. Every river (or anything else) has at most one mouth. "
         "So it cannot be that Rhine has Baltic as its mouth."
     )
     class_proof = render_proof_text(kb, "aare", "mouth", "germany", "C")
