@@ -60,7 +60,7 @@ DAM = "a sh:PropertyShape ; sh:targetClass :Dam ; sh:path :opened ; "
 CASES = {
     "MinCount": (MOUTH + "sh:minCount 1", "Every river has at least one mouth."),
     "MinCount 2": (MOUTH + "sh:minCount 2", "Every river has at least 2 values of “mouth”."),
-    "MaxCount": (MOUTH + "sh:maxCount 1", "Every river (or anything else) has at most one mouth."),
+    "MaxCount": (MOUTH + "sh:maxCount 1", "Every river has at most one mouth."),
     "MaxCount 0": (MOUTH + "sh:maxCount 0", "No river has a mouth."),
     "Class": (MOUTH + "sh:class :Water", "Every mouth of a river is a body of water."),
     "Class node": (RIVER + "sh:class :Water", "Every river is a body of water."),
@@ -305,7 +305,7 @@ PUBLISHED = """
 PARTS = {
     # The message may be about one of two constraints, so that it does not say both.
     # Inflow is inverse to it.
-    "mouth": ["Every mouth of a river is a body of water. Every river (or anything else) has at most one mouth. Every "
+    "mouth": ["Every mouth of a river is a body of water. Every river has at most one mouth. Every "
               "value of “inflow” followed by “flow” for a river is greater than 0."],
     # What is missing contradicts nothing, so that the message can only be about the other one.
     "length": ["Just one length."],
