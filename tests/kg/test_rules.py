@@ -441,8 +441,8 @@ def test_proof_of_a_denied_claim(kb: KnowledgeBase) -> None:
 def test_violations_name_the_conflicting_facts(kb: KnowledgeBase) -> None:
     count_proof = render_proof_text(kb, "rhine", "mouth", "baltic", "C")
     assert count_proof == (
-        "The graph says that Rhine has North Sea as its mouth. Every river (or anything else) has at most one mouth. "
-        "So it cannot be that Rhine has Baltic as its mouth."
+        "The graph says that Rhine has North Sea as its mouth. Every river (or anything else) has "
+        "at most one mouth. So it cannot be that Rhine has Baltic as its mouth."
     )
     class_proof = render_proof_text(kb, "aare", "mouth", "germany", "C")
     assert "Germany is a country. No mouth is a country." in class_proof
