@@ -142,7 +142,7 @@ def add_missing_datatypes(graph: Graph, shapes: Shapes) -> tuple[Graph, int]:
 
 
 def _find_mistyped(graph: Graph, shapes: Shapes) -> Iterator[Claim]:
-    for violation in Oracle(graph, shapes).find_violations():
+    for violation in Oracle(graph, shapes, regime="none").find_violations():
         claim = Claim(violation.focus_node, violation.path, violation.value)
         if violation.component == _DATATYPE and is_literal(claim.obj) and graph.has_claim(claim):
             yield claim

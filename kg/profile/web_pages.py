@@ -59,16 +59,13 @@ def find_web_pages(graph: Graph, labels: Labels) -> WebPages:
             continue
         is_page = _PAGE_NOUNS.search(split_name(iri_tail(iri)).casefold()) is not None
         objects = list(index.list_distinct_objects(p))
-        if not is_page:
-            links = list(index.iter_pairs(p))
-            n_about = sum(
-                _is_page_about(labels, terms.get_text(s), terms.get_text(o)) for s, o in links
-            )
-            is_page = 2 * n_about > len(links)
         texts = set(map(terms.get_text, objects))
-        if all(
-            is_page
-            and not terms.is_literal(o)
+        if not is_page and all(map(is_document_address, texts)):
+            links = [(terms.get_text(s), terms.get_text(o)) for s, o in index.iter_pairs(p)]
+            n_about = sum(labels.get_label(s) == labels.get_label(o) for s, o in links)
+            is_page = 2 * n_about > len(links)
+        if is_page and all(
+            not terms.is_literal(o)
             and o not in terms.blanks
             and next(index.iter_out_edges(o), None) is None
             and not labels.has_label(terms.get_text(o))
@@ -77,8 +74,3 @@ def find_web_pages(graph: Graph, labels: Labels) -> WebPages:
             predicates.add(iri)
             values |= texts
     return WebPages(frozenset(predicates), frozenset(values))
-
-
-def _is_page_about(labels: Labels, subject: str, address: str) -> bool:
-    """Returns whether an address is that of a document with the name of its subject."""
-    return is_document_address(address) and labels.get_label(subject) == labels.get_label(address)
