@@ -178,7 +178,10 @@ class GraphLookup:
 
     def is_usable(self, fact: Fact) -> bool:
         """Returns whether a card can state a fact: all that it mentions has a readable name."""
-        return all(t not in self.unusable_nodes and self.is_readable(t) for t in (fact.s, fact.o))
+        ends = (fact.s, fact.o)
+        # Classes are nouns, whatever else is called so.
+        named = ends[:1] if fact.p == self.type_id else ends
+        return self.unusable_nodes.isdisjoint(ends) and all(map(self.is_readable, named))
 
     def get_label(self, term: int) -> str:
         """Returns the label of a term, without article or disambiguation."""
@@ -380,10 +383,8 @@ class GraphLookup:
             spaced_subjects = itertools.islice(
                 subjects, 0, None, len(subjects) // MAX_SAMPLED_SUBJECTS + 1
             )
-            distinct_objects = dict.fromkeys(
-                o for s in spaced_subjects for o in self.graph_index.find_objects(s, p)
-            )
-            objects = self._objects_cache[p] = list(distinct_objects)
+            found = (o for s in spaced_subjects for o in self.graph_index.find_objects(s, p))
+            objects = self._objects_cache[p] = list(dict.fromkeys(found))
         return objects
 
     def make_claim(self, s: int, p: int, o: int) -> Claim:

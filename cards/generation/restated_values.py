@@ -28,6 +28,9 @@ MIN_RESTATED = 0.2
 """Minimum share, of the subjects with facts of both predicates, whose own value is restated, less
 that for which the value of another subject, chosen at random, is."""
 
+MIN_NAMED_LENGTH = 4
+"""Minimum number of characters of a literal that names of things may restate."""
+
 N_SUBJECTS = 2000
 """Maximum number of subjects that are looked at; of more, a sample is."""
 N_PAIRS = 300
@@ -89,7 +92,7 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     n_facts: Counter[int] = Counter()
     n_more: Counter[int] = Counter()
     for (s, value), other in zip(sampled, others, strict=True):
-        with_things = lookup.terms.is_literal(value)
+        with_things = _may_be_named(lookup, value)
         for q in lookup.fact_predicates:
             objects = [
                 o
@@ -136,10 +139,16 @@ def list_restating_facts(
         for q in restating
         for o in find_objects(s, q)
         if any(
-            (is_literal(o) or is_literal(value)) and restates(lookup, [o], value)
+            (is_literal(o) or _may_be_named(lookup, value)) and restates(lookup, [o], value)
             for value in values
         )
     ]
+
+
+def _may_be_named(lookup: GraphLookup, value: int) -> bool:
+    """Returns whether a name that has a value in it says it: a year, but not the 1 of "pump 1"."""
+    is_long = len(_find_phrase(lookup, value).strip()) >= MIN_NAMED_LENGTH
+    return lookup.terms.is_literal(value) and is_long
 
 
 def _find_phrase(lookup: GraphLookup, term: int) -> str:

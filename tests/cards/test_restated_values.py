@@ -10,6 +10,7 @@ from stage_calls import run_epoche
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.card import Card, read_cards
+from cards.facts import Fact
 from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import read_alike
@@ -20,6 +21,7 @@ from kg.claims import Claim
 from kg.entailment import Closure
 from kg.graph import Graph
 from kg.knowledge import KnowledgeBase
+from kg.terms import RDF_TYPE
 
 E = "http://e/"
 # Anonymous shapes, as many publishers write them.
@@ -125,6 +127,27 @@ def test_names_with_the_asked_number_are_set_aside_with_it(tmp_path: Path) -> No
     unknown = [card.claim.subj for card in read_cards(out) if card.label == "U"]
     assert len(unknown) == 8
     assert subjects.isdisjoint(unknown)
+
+
+def test_facts_about_what_has_no_readable_name_are_not_stated(tmp_path: Path) -> None:
+    """A class is a noun, also if things are called like it."""
+    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    graph.write_text(
+        f'<{E}a> {label} "Alpha" ; <{E}phase> <{E}p1> , <{E}p2> ; a <{E}Terminal> . '
+        f'<{E}p1> {label} "Phase <http://example.com/1> of 2" . <{E}p2> {label} "Phase 2" . '
+        f'<{E}t1> {label} "Terminal" . <{E}t2> {label} "Terminal" .',
+        "utf-8",
+    )
+    shapes.write_text(SHAPES, "utf-8")
+    lookup = GraphLookup(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
+
+    def is_usable(subj: str, pred: str, obj: str) -> bool:
+        return lookup.is_usable(Fact(*(lookup.intern_term(text) for text in (subj, pred, obj))))
+
+    assert not is_usable(E + "a", E + "phase", E + "p1")
+    assert is_usable(E + "a", E + "phase", E + "p2")
+    assert is_usable(E + "a", RDF_TYPE, E + "Terminal")
 
 
 def test_a_value_of_another_datatype_that_reads_alike_is_not_called_false(tmp_path: Path) -> None:
