@@ -86,9 +86,9 @@ class Notes(NamedTuple):
 def find_notes(index: Index) -> Notes:
     """Finds the notes of a graph."""
     terms = index.terms
-    ontologies = _find_members(index, OWL + "Ontology")
-    schema_terms = ontologies.union(*(_find_members(index, c) for c in _SCHEMA_CLASSES))
-    annotations = _find_members(index, OWL + "AnnotationProperty")
+    ontologies = find_members(index, OWL + "Ontology")
+    schema_terms = ontologies.union(*(find_members(index, c) for c in _SCHEMA_CLASSES))
+    annotations = find_members(index, OWL + "AnnotationProperty")
     predicates = set()
     for p in index.list_predicates():
         iri = terms.get_text(p)
@@ -124,10 +124,11 @@ def _find_obsolete(index: Index) -> frozenset[int]:
         for s, o in pairs
         if get_text(o).startswith('"') and parse_literal(get_text(o)).lexical in ("true", "1")
     }
-    return _find_members(index, OWL + "DeprecatedClass").union(marked)
+    return find_members(index, OWL + "DeprecatedClass").union(marked)
 
 
-def _find_members(index: Index, cls: str) -> frozenset[int]:
+def find_members(index: Index, cls: str) -> frozenset[int]:
+    """Finds the nodes that the graph states to be members of a class."""
     rdf_type, c = index.terms.get(RDF_TYPE), index.terms.get(cls)
     if rdf_type is None or c is None:
         return frozenset()

@@ -189,9 +189,11 @@ class Oracle:
                 explain = self._make_evaluator(program).explain_no_contradiction
                 results = [r for r in results if not explain(r[0], r[1], r[2], r[4])]
             violations = sorted(map(self._to_violation, results))
-            return tuple(v for v in violations if not (certain_only and self._is_implied(v)))
+            return tuple(
+                v for v in violations if not (certain_only and self._breaks_by_inference(v))
+            )
 
-    def _is_implied(self, violation: Violation) -> bool:
+    def _breaks_by_inference(self, violation: Violation) -> bool:
         claim = Claim(violation.focus_node, violation.path, violation.value)
         return violation.component == _CLOSED and self.closure.is_inferred(claim)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kg.fact_predicates import find_statements
+from kg.fact_predicates import find_members, find_statements
 from kg.literals import parse_number
 from kg.shapes.vocabulary import SH, TARGET_PROPERTIES
-from kg.terms import RDF, RDF_TYPE, iri_tail
+from kg.terms import RDF, iri_tail
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 
@@ -51,14 +51,9 @@ def describe_skipped_content(index: Index, *, uses_shapes: bool = True) -> tuple
 
 def _count_shapes(index: Index) -> int:
     """Counts the shapes with a class of SHACL or a target."""
-    rdf_type = index.terms.get(RDF_TYPE)
-    shapes: set[int] = set()
-    for name in ("NodeShape", "PropertyShape"):
-        if rdf_type is not None and (c := index.terms.get(SH + name)) is not None:
-            shapes.update(index.find_subjects(rdf_type, c))
-    for name in TARGET_PROPERTIES:
-        shapes |= _get_subjects(index, SH + name)
-    return len(shapes)
+    typed = (find_members(index, SH + name) for name in ("NodeShape", "PropertyShape"))
+    targeted = (_get_subjects(index, SH + name) for name in TARGET_PROPERTIES)
+    return len(frozenset().union(*typed, *targeted))
 
 
 def _find_unnamed_nodes(index: Index) -> tuple[int, set[int]]:

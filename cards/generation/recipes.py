@@ -78,7 +78,7 @@ class Recipes(EntitySampler):
             with_types: see ``Proposal``.
             may_break_bounds: whether the false claim may, see ``Pool.keeps_bounds``.
         """
-        if c is None or u is None or len({e, c.x, u}) < 3 or self._is_settled(u, anchor):
+        if c is None or u is None or len({e, c.x, u}) < 3 or self._is_decided_by_graph(u, anchor):
             return None
         if self.reads_like_true(c.x, anchor) or self.reads_like_true(u, anchor):
             return None
@@ -95,7 +95,7 @@ class Recipes(EntitySampler):
             return None
         return Proposal(anchor, [Role("E", e, proof_facts), c, Role("U", u, ())], with_types)
 
-    def _is_settled(self, u: int, anchor: int) -> bool:
+    def _is_decided_by_graph(self, u: int, anchor: int) -> bool:
         """Returns whether the graph settles a claim that should be unknown.
 
         The entity was chosen for having no value, but other facts may contradict the claim.
@@ -220,7 +220,7 @@ class Recipes(EntitySampler):
                 break
         else:
             return None
-        if self._is_settled(u, anchor):
+        if self._is_decided_by_graph(u, anchor):
             return None
         facts: list[Fact] = []
         for start, end in itertools.pairwise(path):

@@ -92,7 +92,7 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     n_facts: Counter[int] = Counter()
     n_more: Counter[int] = Counter()
     for (s, value), other in zip(sampled, others, strict=True):
-        with_things = _may_be_named(lookup, value)
+        with_things = _is_long_literal(lookup, value)
         for q in lookup.fact_predicates:
             objects = [
                 o
@@ -139,14 +139,14 @@ def list_restating_facts(
         for q in restating
         for o in find_objects(s, q)
         if any(
-            (is_literal(o) or _may_be_named(lookup, value)) and restates(lookup, [o], value)
+            (is_literal(o) or _is_long_literal(lookup, value)) and restates(lookup, [o], value)
             for value in values
         )
     ]
 
 
-def _may_be_named(lookup: GraphLookup, value: int) -> bool:
-    """Returns whether a name that has a value in it says it: a year, but not the 1 of "pump 1"."""
+def _is_long_literal(lookup: GraphLookup, value: int) -> bool:
+    """Returns whether a literal is so long that a name with it says it: not the 1 of "pump 1"."""
     is_long = len(_find_phrase(lookup, value).strip()) >= MIN_NAMED_LENGTH
     return lookup.terms.is_literal(value) and is_long
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
 from types import MappingProxyType
 
 import msgspec
@@ -120,7 +119,23 @@ def assess_predicates(
         kinds: predicate → the kinds of all rules that contradict claims about its values.
         index: the facts, by which predicates are found that link the same things.
     """
-    assess = partial(_assess_all, list(judged), given, compare_names, kinds)
+    judged = list(judged)
+
+    def assess(*, needs_shared: bool) -> list[tuple[Readiness, int]]:
+        return [
+            _assess_predicate(
+                profile,
+                judgement,
+                given.get(profile.iri),
+                compare_names,
+                kinds.get(profile.iri, ()),
+                needs_shared=needs_shared
+                or profile.value_kind not in UNSHARED_KINDS
+                or _names_identifier(profile.local_name),
+            )
+            for profile, judgement in judged
+        ]
+
     assessed = assess(needs_shared=True)
     if not any(row.is_asked for row, _ in assessed):
         assessed = assess(needs_shared=False)
@@ -142,29 +157,6 @@ def assess_predicates(
         else row
         for row in rows
     )
-
-
-def _assess_all(
-    judged: Iterable[tuple[PredicateProfile, Judgement]],
-    given: Mapping[str, GivenRule],
-    compare_names: Callable[[PredicateProfile, RuleKind], PredicateProfile],
-    kinds: Mapping[str, Collection[str]],
-    *,
-    needs_shared: bool,
-) -> list[tuple[Readiness, int]]:
-    return [
-        _assess_predicate(
-            profile,
-            judgement,
-            given.get(profile.iri),
-            compare_names,
-            kinds.get(profile.iri, ()),
-            needs_shared=needs_shared
-            or profile.value_kind not in UNSHARED_KINDS
-            or _names_identifier(profile.local_name),
-        )
-        for profile, judgement in judged
-    ]
 
 
 def _names_identifier(local_name: str) -> bool:

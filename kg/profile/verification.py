@@ -128,7 +128,7 @@ def add_missing_datatypes(graph: Graph, shapes: Shapes) -> tuple[Graph, int]:
     if not demanded:
         return graph, 0
     typed: dict[Claim, Claim] = {}
-    for claim in _find_mistyped(graph, shapes):
+    for claim in _find_mistyped_claims(graph, shapes):
         literal = parse_literal(claim.obj)
         datatypes = demanded.get(claim.pred, ())
         if literal.datatype == XSD_STRING and len(datatypes) == 1:
@@ -136,12 +136,12 @@ def add_missing_datatypes(graph: Graph, shapes: Shapes) -> tuple[Graph, int]:
             typed[claim] = Claim(claim.subj, claim.pred, value)
     if not typed:
         return graph, 0
-    still_wrong = set(_find_mistyped(_replace_claims(graph, typed), shapes))
+    still_wrong = set(_find_mistyped_claims(_replace_claims(graph, typed), shapes))
     typed = {old: new for old, new in typed.items() if new not in still_wrong}
     return _replace_claims(graph, typed), len(typed)
 
 
-def _find_mistyped(graph: Graph, shapes: Shapes) -> Iterator[Claim]:
+def _find_mistyped_claims(graph: Graph, shapes: Shapes) -> Iterator[Claim]:
     for violation in Oracle(graph, shapes, regime="none").find_violations():
         claim = Claim(violation.focus_node, violation.path, violation.value)
         if violation.component == _DATATYPE and is_literal(claim.obj) and graph.has_claim(claim):

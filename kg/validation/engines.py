@@ -102,7 +102,7 @@ def make_time_error(shape: str, node: str, seconds: float) -> ShapesError:
     )
 
 
-class Addition:
+class TemporaryTriple:
     """Adds a claim to the index until the block ends."""
 
     def __init__(self, index: Index, triple: Triple) -> None:
@@ -140,7 +140,7 @@ class PyshaclEngine:
         baseline = self.collect_baseline()
         with self._data.graph_with(triple) as data:
             results = run_pyshacl(data, self._shapes.to_rdflib(), self._shapes)
-        with Addition(self._index, triple):
+        with TemporaryTriple(self._index, triple):
             results = drop_merged_raw_counts(self._index, self._program, results)
         new_results = [
             self._program.from_raw_result(raw) for raw in (results - baseline).elements()
@@ -187,7 +187,7 @@ class PyrudofEngine:
             return self._pyshacl_for_all.find_new_results(triple)
         baseline = self._collect_own_baseline()
         results = self._session.validate(triple)
-        with Addition(self._index, triple):
+        with TemporaryTriple(self._index, triple):
             results = drop_merged_raw_counts(self._index, self._program, results)
         new_results = [
             self._program.from_raw_result(raw) for raw in (results - baseline).elements()
@@ -254,7 +254,7 @@ class IncrementalEngine:
         name = "path to the nodes that a claim affects"
         focus = triple[0]
         with (
-            Addition(index, triple),
+            TemporaryTriple(index, triple),
             limit_time(lambda seconds: make_time_error(name, get_text(focus), seconds)) as budget,
         ):
             affected = list(self._program.find_affected(index, *triple))
@@ -292,7 +292,7 @@ class IncrementalEngine:
     def recheck_with_pyshacl(self, triple: Triple) -> list[Result]:
         """Finds the same results as ``find_new_results``, with pySHACL only; used for audits."""
         index = self._index
-        with Addition(index, triple):
+        with TemporaryTriple(index, triple):
             affected = list(self._program.find_affected(index, *triple))
         new_results = self._run_retargeted_pyshacl(triple, affected)
         whole_shapes = self._program.find_affected_whole_shapes(triple[1])
@@ -360,7 +360,7 @@ class IncrementalEngine:
         ]
         with self._data.graph_with(triple) as data:
             results = validate_focus_nodes(data, shapes, pairs_with_claim)
-            with Addition(self._index, triple):
+            with TemporaryTriple(self._index, triple):
                 results = drop_merged_raw_counts(self._index, self._program, results)
         if not results:
             return []

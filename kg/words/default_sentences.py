@@ -126,7 +126,7 @@ def _make_clauses(
                 f"It is not the case that {subj} {auxiliary} {text} {obj}",
                 f"{auxiliary.capitalize()} {subj} {text} {obj}",
             )
-        be, negated_be = BE_FORMS.get(auxiliary) or ("Has", "has not")
+        be, negated_be = BE_FORMS[auxiliary]
         return (
             f"{subj} {auxiliary} {text} {obj}",
             f"{subj} {negated_be} {text} {obj}",

@@ -53,6 +53,7 @@ BE_FORMS = {
     "is": ("Is", "is not"),
     "was": ("Was", "was not"),
     "is or was": ("Is or was", "is not and was not"),
+    "has": ("Has", "has not"),  # before "been"
 }
 MODALS = ("can", "could", "may", "might", "must", "shall", "should", "will", "would")
 
@@ -80,8 +81,7 @@ def split_name(text: str) -> str:
         return text
     spaced = re.sub(r"[_\-.]+", " ", text)
     spaced = re.sub(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])", " ", spaced)
-    words = [w if len(w) > 1 and w.isupper() else w[:1].lower() + w[1:] for w in spaced.split()]
-    return " ".join(words) or text
+    return " ".join(map(_lower_first_letter, spaced.split())) or text
 
 
 def capitalises_nouns(language: str) -> bool:
@@ -98,12 +98,11 @@ def to_common_noun(text: str, language: str = "") -> str:
     if capitalises_nouns(language):
         return text
     words = split_name(text) if " " not in text else text
-    return re.sub(r"[^\s-]+", _lower_first_letter, words)
+    return re.sub(r"[^\s-]+", lambda match: _lower_first_letter(match[0]), words)
 
 
-def _lower_first_letter(match: re.Match[str]) -> str:
-    """Lowers the first letter of a word, unless it is an acronym: "Human-Made", but "DNA"."""
-    word = match[0]
+def _lower_first_letter(word: str) -> str:
+    """Lowers the first letter of a word, unless it is an acronym: "Made", but "DNA"."""
     return word if len(word) > 1 and word.isupper() else word[:1].lower() + word[1:]
 
 

@@ -106,6 +106,17 @@ def test_set_aside_values_are_not_restated_in_the_graph_of_the_cards(
     assert not [1 for subj, pred in withheld for fact in facts if fact[:2] == (subj, asked[pred])]
 
 
+def make_cards_about(name: str, lines: list[str], number: int, folder: Path) -> list[Path]:
+    """Makes cards about a predicate with one value; returns graph, shapes and cards as files."""
+    files = graph, shapes, out = [folder / file for file in ("g.ttl", "s.ttl", "c.jsonl")]
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(SHAPES.replace(E + "end", E + name), "utf-8")
+    flags = ("--kg", graph, "--shapes", shapes, "--pred", name, "--num-per-type", number)
+    done = run_epoche("cards", *flags, "--out", out)
+    assert done.code == 0, done.err
+    return files
+
+
 def test_names_with_the_asked_number_are_set_aside_with_it(tmp_path: Path) -> None:
     """ "Dune, Ace Books, 1965" as the first edition says when the book was published."""
     names = [f"{a}{b}{c}" for a in ("Ki", "So", "Mu") for b in ("la", "ne", "ro") for c in "bdfglm"]
@@ -115,12 +126,7 @@ def test_names_with_the_asked_number_are_set_aside_with_it(tmp_path: Path) -> No
         f'<{E}shelf> <{E}Shelf{n % 4}> . <{E}i{n}> {label} "{name}, Ace Books, {1960 + n % 6}" .'
         for n, name in enumerate(names)
     ]
-    graph, shapes, out = (tmp_path / name for name in ("g.ttl", "s.ttl", "c.jsonl"))
-    graph.write_text("\n".join(lines), "utf-8")
-    shapes.write_text(SHAPES.replace(E + "end", E + "published"), "utf-8")
-    files = ("--kg", graph, "--shapes", shapes, "--pred", "published")
-    done = run_epoche("cards", *files, "--num-per-type", 8, "--out", out)
-    assert done.code == 0, done.err
+    _, shapes, out = make_cards_about("published", lines, 8, tmp_path)
     assert "Ace Books" not in out.read_text("utf-8")
     left = KnowledgeBase.open(graph=[out.with_suffix(".graph.nt")], shapes=[shapes]).graph
     subjects = {claim.subj for claim in left.iter_claims(E + "first")}
@@ -158,12 +164,7 @@ def test_a_value_of_another_datatype_that_reads_alike_is_not_called_false(tmp_pa
         f"<{E}city> <{E}City{n % 5}> ."
         for n in range(80)
     ]
-    graph, shapes, out = (tmp_path / name for name in ("g.ttl", "s.ttl", "c.jsonl"))
-    graph.write_text("\n".join(lines), "utf-8")
-    shapes.write_text(SHAPES.replace(E + "end", E + "founded"), "utf-8")
-    files = ("--kg", graph, "--shapes", shapes, "--pred", "founded")
-    done = run_epoche("cards", *files, "--num-per-type", 15, "--out", out)
-    assert done.code == 0, done.err
+    graph, shapes, out = make_cards_about("founded", lines, 15, tmp_path)
     kb = KnowledgeBase.open(graph=[graph], shapes=[shapes])
     own = {c.subj: c.obj for c in kb.graph.iter_claims(E + "founded")}
     cards = [card for card in read_cards(out) if card.label == "C"]
