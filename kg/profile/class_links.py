@@ -1,9 +1,9 @@
 """Reads what an ontology says of its classes as links between them.
 
 An ontology without individuals still states facts about kinds of things: "mozzarella topping is a
-subclass of what has mild as its spiciness". Such a restriction becomes a link from the class to the
-class or individual that it names, so that cards can ask about it as about any other fact; and the
-classes above it say what kind of thing it is.
+subclass of cheese topping, and of what has mild as its spiciness". A restriction becomes a link
+from the class to the class or individual that it names, and a superclass a link that says what the
+class is a kind of, so that cards can ask about both as about any other fact.
 """
 
 from __future__ import annotations
@@ -15,47 +15,49 @@ from kg.graph import Graph
 from kg.profile.names import is_usable_iri
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, RDFS, to_ntriples
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, to_ntriples, write_literal
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
 
 MIN_LINKS = 15
 """Minimum number of links; fewer give no cards."""
+_TERM_CLASSES = (
+    *(OWL + name for name in ("Class", "ObjectProperty", "DatatypeProperty", "AnnotationProperty")),
+    *(RDFS + name for name in ("Class", "Datatype")),
+    RDF + "Property",
+)
+KIND_OF = "urn:epoche:kind-of"
+"""The predicate between a class and a class above it. ``rdfs:subClassOf`` itself defines terms, and
+what defines terms is never asked about or set aside."""
+_MAX_SHARE_OF_THINGS = 0.1
+"""Facts about other things than classes, as a share of the links: up to this, the superclasses
+alone show what an ontology is about."""
 
 
-def list_class_links(graph: Graph) -> list[Claim]:
-    """Lists the links between classes that restrictions state, sorted.
+def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim]:
+    """Lists the links between classes that restrictions and superclasses state, sorted.
 
-    There are none if the graph has as many facts about other things: then classes are not what it
-    is about.
+    Args:
+        graph: the graph.
+        beside_things: whether to list them even if the graph states as much about other things, so
+            that classes are not what it is about.
     """
-    reader = _RestrictionReader(graph)
-    links = dict.fromkeys(reader.iter_links())
-    if len(links) < MIN_LINKS:
+    reader = _ClassReader(graph)
+    restrictions = dict.fromkeys(reader.iter_restrictions())
+    superclasses = dict.fromkeys(reader.iter_superclasses())
+    n_links = len(restrictions) + len(superclasses)
+    if n_links < MIN_LINKS:
         return []
-    index, get_text = graph.index, graph.index.terms.get_text
-    n_facts = sum(
-        index.count_triples(p) for p in index.list_predicates() if not is_vocabulary(get_text(p))
-    )
-    n_annotations = sum(
-        1 for s, _, o in _iter_facts(graph) if s in reader.classes or _is_text(graph, o)
-    )
-    if n_facts - n_annotations >= len(links):
+    max_facts = max(len(restrictions), _MAX_SHARE_OF_THINGS * n_links)
+    if not beside_things and reader.count_facts_about_things() >= max_facts:
         return []
-    kinds = [(c, reader.rdf_type, d) for c, d in reader.iter_superclasses()]
-    return sorted(Claim(*map(get_text, link)) for link in (*links, *kinds))
-
-
-def _iter_facts(graph: Graph) -> Iterator[Triple]:
-    index, get_text = graph.index, graph.index.terms.get_text
-    for p in index.list_predicates():
-        if not is_vocabulary(get_text(p)):
-            for s, o in index.iter_pairs(p):
-                yield s, p, o
-
-
-def _is_text(graph: Graph, term: int) -> bool:
-    return graph.index.terms.is_literal(term)
+    get_text = graph.index.terms.get_text
+    links = [Claim(*map(get_text, link)) for link in restrictions]
+    links += [Claim(get_text(cls), KIND_OF, get_text(other)) for cls, other in superclasses]
+    if superclasses:
+        links.append(Claim(KIND_OF, RDF_TYPE, OWL + "TransitiveProperty"))
+        links.append(Claim(KIND_OF, RDFS + "label", write_literal("is a kind of", language="en")))
+    return sorted(links)
 
 
 def render_class_links(links: Sequence[Claim], head: str) -> str:
@@ -65,8 +67,8 @@ def render_class_links(links: Sequence[Claim], head: str) -> str:
     return "".join([f"# {head}: what the ontology says of its classes\n", *lines])
 
 
-class _RestrictionReader:
-    """Reads restrictions of named classes."""
+class _ClassReader:
+    """Reads restrictions and superclasses of named classes."""
 
     def __init__(self, graph: Graph) -> None:
         self._index = graph.index
@@ -79,20 +81,29 @@ class _RestrictionReader:
         self._property = get_id(OWL + "onProperty")
         self._values = [get_id(OWL + name) for name in ("someValuesFrom", "hasValue")]
         pairs = self._index.iter_pairs(self._below) if self._below is not None else ()
-        self.classes = {c for pair in pairs for c in pair if self._is_named(c)}
+        self._classes = {c for pair in pairs for c in pair if self._is_named(c)}
 
-    @property
-    def rdf_type(self) -> int:
-        """The id of ``rdf:type``."""
-        return self._vocabulary.TYPE
+    def count_facts_about_things(self) -> int:
+        """Counts facts that are neither texts nor about classes and predicates."""
+        index = self._index
+        terms = {*self._classes, *index.list_predicates()}
+        for name in _TERM_CLASSES:
+            cls = index.terms.get(name)
+            terms.update(() if cls is None else index.find_subjects(self._vocabulary.TYPE, cls))
+        return sum(
+            s not in terms and not index.terms.is_literal(o)
+            for p in index.list_predicates()
+            if not is_vocabulary(self._get_text(p))
+            for s, o in index.iter_pairs(p)
+        )
 
     def iter_superclasses(self) -> Iterator[tuple[int, int]]:
-        """Yields (class, named class above it): what kind of thing the class is, in a sentence."""
+        """Yields (class, named class above it)."""
         for cls, other in self._index.iter_pairs(self._below) if self._below is not None else ():
             if cls != other and self._is_named(cls) and self._is_named(other):
                 yield cls, other
 
-    def iter_links(self) -> Iterator[Triple]:
+    def iter_restrictions(self) -> Iterator[Triple]:
         """Yields (class, predicate, what the restriction names)."""
         for predicate in (self._below, self._equivalent):
             if predicate is None or self._property is None:

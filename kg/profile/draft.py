@@ -73,6 +73,7 @@ CODED_NAMES_NOTE = (
     "Things without a label are called by their class and the start of the code in their IRI, such "
     "as “order 5715fe11”; labels would read better."
 )
+_LEFT_OUT = "it describes an ontology and its terms and not things"
 MAX_PAGE_ROWS = 200
 """Maximum number of predicates on the readiness page."""
 
@@ -134,6 +135,15 @@ def draft_domain(
         own = _OwnRules(shapes.list_constraints(), find_broken_shapes(graph, shapes))
     closure = Closure(graph)
     assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
+    if assessment.ceiling < MIN_TOTAL_CEILING and not class_links:
+        class_links = list_class_links(graph, beside_things=True)
+        linked = graph.with_claims(class_links)
+        linked_closure = Closure(linked) if class_links else closure
+        other = _assess(linked, linked_closure, choose_naming(linked), answers, own, show_stage)
+        if other.ceiling > assessment.ceiling:
+            graph, closure, assessment = linked, linked_closure, other
+        else:
+            class_links = []
     if assessment.ceiling < MIN_TOTAL_CEILING:
         naming = choose_naming(graph, with_opaque=True)
         other = _assess(graph, closure, naming, answers, own, show_stage)
@@ -308,11 +318,7 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainText
         "# better. default = true: cards ask about it. The others are only stated as facts.",
         f"name = {quote_toml(domain.name)}",
         f"title = {quote_toml(make_title(domain.name, domain.folder, domain.graph.sources))}",
-        *(
-            [f"# If {_quote_list(sources)} changes, run `epoche kg init` again."]
-            if is_typed
-            else []
-        ),
+        *([f"# If {_quote_list(sources)} changes, run `epoche kg init` again."] * is_typed),
         f"graph = {_quote_list(graph_files)}",
         f"shapes = {_quote_list(shapes_files)}",
         f"languages = {_quote_list(domain.naming.languages)}",
@@ -374,13 +380,8 @@ def render_page(report: ReadinessReport) -> str:
         "`confirm.toml`.",
         "",
         *(
-            [
-                "Left out, because it describes an ontology and its terms and not things: "
-                f"{'; '.join(map(_escape, report.left_out))}.",
-                "",
-            ]
-            if report.left_out
-            else []
+            [f"Left out, because {_LEFT_OUT}: {'; '.join(map(_escape, report.left_out))}.", ""]
+            * bool(report.left_out)
         ),
         *(
             [f"Reading the files: {'; '.join(map(_escape, report.skipped))}.", ""]

@@ -299,26 +299,31 @@ def _can_recur(phrase: str, complement: str, deed: str) -> bool:
     )
 
 
-def may_be_mutual(label: str, *, of_documents: bool = False) -> bool:
+def may_be_mutual(*labels: str, of_documents: bool = False) -> bool:
     """Returns whether two things may stand in this relation to each other.
 
     Only names that say a direction tell that they cannot: links that a graph states once, in the
     order of its ids, lead back nowhere, whatever they mean.
 
     Args:
-        label: name of the predicate.
+        labels: names of the predicate; a code among them ("BFO 0000050") says nothing.
         of_documents: whether its subjects come one after another for good, see ``is_document``.
     """
-    label = label.casefold()
+    verdicts = {_find_direction(label.casefold(), of_documents) for label in labels}
+    return "mutual" in verdicts or "one way" not in verdicts
+
+
+def _find_direction(label: str, of_documents: bool) -> Literal["mutual", "one way"] | None:
     if _SEQUENCE.search(label):
-        return False
+        return "one way"
     if _BESIDE.search(label):
-        return True
+        return "mutual"
     if _ORDER.search(label):
-        return not of_documents
+        return "one way" if of_documents else "mutual"
     is_follower = re.search(r"\bfollow(s|ed|ing)?\b", label) is not None
-    has_direction = _ONE_WAY.search(label) or is_part(label)
-    return _MUTUAL.search(label) is not None or is_follower or not has_direction
+    if _MUTUAL.search(label) or is_follower:
+        return "mutual"
+    return "one way" if _ONE_WAY.search(label) or is_part(label) else None
 
 
 def is_code_list(label: str) -> bool:

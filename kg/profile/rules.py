@@ -225,9 +225,8 @@ def _judge_chain(
         reason = f"only {format_count(m, 'chain')} of two links confirm that it goes one way"
         return Judgement("", None, "", reason)
     support = _describe_chains(profile)
-    is_mutual = any(
-        may_be_mutual(name, of_documents=profile.describes_documents)
-        for name in (profile.label, profile.local_name)
+    is_mutual = may_be_mutual(
+        profile.label, profile.local_name, of_documents=profile.describes_documents
     )
     if is_confirmed:
         return Judgement("one way", "confirmed", support)

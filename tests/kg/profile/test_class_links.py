@@ -10,8 +10,7 @@ from stage_calls import run_epoche
 from cards.card import read_cards
 from kg.domain import load_domain
 from kg.graph import Graph
-from kg.profile.class_links import list_class_links
-from kg.terms import RDF_TYPE
+from kg.profile.class_links import KIND_OF, list_class_links
 
 EX = "https://example.org/"
 PREFIXES = (
@@ -47,8 +46,8 @@ def write_ontology(path: Path, n_classes: int = 90) -> Path:
 
 def test_restrictions_become_links(tmp_path: Path) -> None:
     links = list_class_links(Graph.load(write_ontology(tmp_path / "o.ttl")))
-    by_predicate = Counter(link.pred for link in links)
-    assert by_predicate == {EX + "partOf": 89, EX + "side": 30, RDF_TYPE: 90}
+    by_predicate = Counter(link.pred for link in links if link.subj != KIND_OF)
+    assert by_predicate == {EX + "partOf": 89, EX + "side": 30, KIND_OF: 90}
     assert all(
         link.obj == f"{EX}c{int(link.subj.removeprefix(EX + 'c')) // 2}"
         for link in links
@@ -57,7 +56,7 @@ def test_restrictions_become_links(tmp_path: Path) -> None:
 
 
 def test_few_restrictions_and_graphs_of_things_have_no_class_links(tmp_path: Path) -> None:
-    assert not list_class_links(Graph.load(write_ontology(tmp_path / "o.ttl", 8)))
+    assert not list_class_links(Graph.load(write_ontology(tmp_path / "o.ttl", 6)))
     things = tmp_path / "things.ttl"
     things.write_text(
         PREFIXES + "\n".join(f"ex:i{n} a ex:c{n % 9} ; ex:near ex:i{n + 1} ." for n in range(300)),
@@ -79,3 +78,31 @@ def test_an_ontology_alone_gives_cards(tmp_path: Path) -> None:
     cards = read_cards(out)
     assert Counter(card.label for card in cards) == {"E": 8, "C": 8, "U": 8}
     assert {card.claim.pred for card in cards} == {EX + "partOf"}
+
+
+def test_a_taxonomy_gives_cards_about_kinds(tmp_path: Path) -> None:
+    lines = [PREFIXES]
+    for n in range(90):
+        name = NAMES[n % 10] + NAMES[n // 10]
+        parent = f" ; rdfs:subClassOf ex:c{n // 2}" if n else ""
+        lines.append(f"ex:c{n} a owl:Class ; rdfs:label '{name}'{parent} .")
+        # Facts about a few individuals, and about predicates, change nothing.
+        lines.append(f"ex:p{n} a owl:ObjectProperty ; ex:usedWith ex:c{n} .")
+        lines.append(f"ex:i{n} ex:near ex:i{n + 1} ." if n < 8 else "")
+    graph = tmp_path / "o.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    folder, out = tmp_path / "d", tmp_path / "c.jsonl"
+    done = run_epoche("kg", "init", graph, "--out", folder)
+    assert done.code == 0, done.err
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 8, "--out", out)
+    assert done.code == 0, done.err
+    cards = read_cards(out)
+    assert Counter(card.label for card in cards) == {"E": 8, "C": 8, "U": 8}
+    assert {card.claim.pred for card in cards} == {KIND_OF}
+    assert any(" is a kind of " in fact for fact in cards[0].facts)
+    with_things = tmp_path / "things.ttl"
+    with_things.write_text(
+        PREFIXES + "\n".join(f"ex:i{n} a ex:c{n} ; ex:near ex:i{n + 1} ." for n in range(90)),
+        "utf-8",
+    )
+    assert not list_class_links(Graph.load([graph, with_things]))

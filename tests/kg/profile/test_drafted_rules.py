@@ -675,6 +675,10 @@ def test_names_say_whether_a_relation_can_be_mutual() -> None:
     assert all(map(may_be_mutual, mutual))
     assert not any(map(may_be_mutual, ("broader", "directly follows in sequence", "reports to")))
     assert not any(map(may_be_mutual, ("is part of", "flows into", "child of", "is fed by")))
+    # Of two names, such as label and local name, a code says nothing.
+    assert not may_be_mutual("part of", "BFO 0000050")
+    assert may_be_mutual("regulates", "RO 0002211")
+    assert may_be_mutual("part of", "influenced by")
 
 
 @pytest.mark.parametrize(
