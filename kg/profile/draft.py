@@ -66,7 +66,6 @@ from kg.words.qualifiers import INVERSE
 HEAD = "Written by `epoche kg init`"
 """What each file of a draft says in its first line."""
 
-
 MIN_TOTAL_CEILING = 15
 """Number of cards of each label below which things are named by their UUIDs and hashes, too."""
 CODED_NAMES_NOTE = (
@@ -133,6 +132,7 @@ def draft_domain(
     own = _OwnRules()
     if shapes is not None:
         own = _OwnRules(shapes.list_constraints(), find_broken_shapes(graph, shapes))
+    show_stage("deriving what follows", 0, 0)
     closure = Closure(graph)
     assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
     if assessment.ceiling < MIN_TOTAL_CEILING and not class_links:
