@@ -57,7 +57,18 @@ def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim
     if superclasses:
         links.append(Claim(KIND_OF, RDF_TYPE, OWL + "TransitiveProperty"))
         links.append(Claim(KIND_OF, RDFS + "label", write_literal("is a kind of", language="en")))
+        for number, p in enumerate(sorted({get_text(p) for _, p, _ in restrictions})):
+            links += _write_inheritance(p, f"{KIND_OF}:{number}")
     return sorted(links)
+
+
+def _write_inheritance(pred: str, node: str) -> Iterator[Claim]:
+    """Writes that what a restriction says of a class holds of the kinds of this class, too."""
+    yield Claim(pred, OWL + "propertyChainAxiom", node)
+    for item, rest in ((KIND_OF, f"{node}-rest"), (pred, "")):
+        yield Claim(node, RDF + "first", item)
+        yield Claim(node, RDF + "rest", rest or RDF + "nil")
+        node = rest
 
 
 def render_class_links(links: Sequence[Claim], head: str) -> str:
@@ -98,9 +109,15 @@ class _ClassReader:
         )
 
     def iter_superclasses(self) -> Iterator[tuple[int, int]]:
-        """Yields (class, named class above it)."""
-        for cls, other in self._index.iter_pairs(self._below) if self._below is not None else ():
-            if cls != other and self._is_named(cls) and self._is_named(other):
+        """Yields (class, named class above it), but for classes that are equivalent to others.
+
+        Two equivalent classes are kinds of each other, so that kinds would not go one way.
+        """
+        pairs = self._index.iter_pairs(self._equivalent) if self._equivalent is not None else ()
+        equivalent = {c for pair in pairs if all(map(self._is_named, pair)) for c in pair}
+        for pair in self._index.iter_pairs(self._below) if self._below is not None else ():
+            cls, other = pair
+            if cls != other and equivalent.isdisjoint(pair) and all(map(self._is_named, pair)):
                 yield cls, other
 
     def iter_restrictions(self) -> Iterator[Triple]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from stage_calls import run_epoche
 
 from cards.card import read_cards
+from kg.claims import Claim
 from kg.domain import load_domain
+from kg.entailment import Closure
 from kg.graph import Graph
 from kg.profile.class_links import KIND_OF, list_class_links
 
@@ -46,13 +48,29 @@ def write_ontology(path: Path, n_classes: int = 90) -> Path:
 
 def test_restrictions_become_links(tmp_path: Path) -> None:
     links = list_class_links(Graph.load(write_ontology(tmp_path / "o.ttl")))
-    by_predicate = Counter(link.pred for link in links if link.subj != KIND_OF)
+    by_predicate = Counter(link.pred for link in links if link.subj.startswith(EX + "c"))
     assert by_predicate == {EX + "partOf": 89, EX + "side": 30, KIND_OF: 90}
     assert all(
         link.obj == f"{EX}c{int(link.subj.removeprefix(EX + 'c')) // 2}"
         for link in links
         if link.pred == EX + "partOf"
     )
+
+
+def test_what_holds_of_a_class_holds_of_its_kinds(tmp_path: Path) -> None:
+    graph = Graph.load(write_ontology(tmp_path / "o.ttl"))
+    text = "ex:kind rdfs:subClassOf ex:c40 . ex:twin owl:equivalentClass ex:c9 ."
+    (tmp_path / "more.ttl").write_text(PREFIXES + text, "utf-8")
+    graph = Graph.load([*graph.sources, tmp_path / "more.ttl"])
+    links = list_class_links(graph)
+    assert Claim(EX + "kind", KIND_OF, EX + "c40") in links
+    # Equivalent classes are kinds of each other.
+    assert not any(EX + "c9" in (link.subj, link.obj) for link in links if link.pred == KIND_OF)
+    index = Closure(graph.with_claims(links)).index
+    part_of = index.terms.get(EX + "partOf")
+    kind, whole = index.terms.intern(EX + "kind"), index.terms.get(EX + "c20")
+    assert part_of is not None
+    assert whole in index.find_objects(kind, part_of)
 
 
 def test_few_restrictions_and_graphs_of_things_have_no_class_links(tmp_path: Path) -> None:
