@@ -26,6 +26,7 @@ _TERM_CLASSES = (
     *(RDFS + name for name in ("Class", "Datatype")),
     RDF + "Property",
 )
+FUNCTIONAL, INVERSE_FUNCTIONAL = OWL + "FunctionalProperty", OWL + "InverseFunctionalProperty"
 KIND_OF = "urn:epoche:kind-of"
 """The predicate between a class and a class above it. ``rdfs:subClassOf`` itself defines terms, and
 what defines terms is never asked about or set aside."""
@@ -43,7 +44,7 @@ def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim
             that classes are not what it is about.
     """
     reader = _ClassReader(graph)
-    restrictions = dict.fromkeys(reader.iter_restrictions())
+    restrictions = _leave_out_equalities(reader)
     superclasses = dict.fromkeys(reader.iter_superclasses())
     n_links = len(restrictions) + len(superclasses)
     if n_links < MIN_LINKS:
@@ -57,9 +58,30 @@ def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim
     if superclasses:
         links.append(Claim(KIND_OF, RDF_TYPE, OWL + "TransitiveProperty"))
         links.append(Claim(KIND_OF, RDFS + "label", write_literal("is a kind of", language="en")))
-        for number, p in enumerate(sorted({get_text(p) for _, p, _ in restrictions})):
-            links += _write_inheritance(p, f"{KIND_OF}:{number}")
+        inherited = {p for _, p, _ in restrictions if not reader.find_equating_predicates(p)}
+        for number, pred in enumerate(sorted(map(get_text, inherited))):
+            links += _write_inheritance(pred, f"{KIND_OF}:{number}")
     return sorted(links)
+
+
+def _leave_out_equalities(reader: _ClassReader) -> list[Triple]:
+    """Lists the links of restrictions, but for those that would make two classes the same.
+
+    A class may have one restriction to "abnormal" and another one to "elevated", a kind of it: the
+    one value that a functional predicate has is of both kinds, but these are not the same kind.
+    """
+    links = dict.fromkeys(reader.iter_restrictions())
+    equating = {p: reader.find_equating_predicates(p) for p in {p for _, p, _ in links}}
+    values: dict[tuple[str, int, int], set[int]] = {}
+    for s, p, o in links:
+        for name, q in equating[p]:
+            one, other = (s, o) if name == FUNCTIONAL else (o, s)
+            values.setdefault((name, q, one), set()).add(other)
+    return [
+        (s, p, o)
+        for s, p, o in links
+        if all(len(values[name, q, s if name == FUNCTIONAL else o]) == 1 for name, q in equating[p])
+    ]
 
 
 def _write_inheritance(pred: str, node: str) -> Iterator[Claim]:
@@ -107,6 +129,26 @@ class _ClassReader:
             if not is_vocabulary(self._get_text(p))
             for s, o in index.iter_pairs(p)
         )
+
+    def find_equating_predicates(self, p: int) -> list[tuple[str, int]]:
+        """Finds the predicates that follow from one and have one value, or one subject, by axiom.
+
+        Returns:
+            (OWL's name of the axiom, predicate).
+        """
+        index, get_id = self._index, self._index.terms.get
+        below = get_id(RDFS + "subPropertyOf")
+        predicates = [p]
+        if below is not None:
+            for q in predicates:
+                predicates += sorted(set(index.find_objects(q, below)).difference(predicates))
+        return [
+            (name, q)
+            for name in (FUNCTIONAL, INVERSE_FUNCTIONAL)
+            if (cls := get_id(name)) is not None
+            for q in predicates
+            if index.has_triple(q, self._vocabulary.TYPE, cls)
+        ]
 
     def iter_superclasses(self) -> Iterator[tuple[int, int]]:
         """Yields (class, named class above it), but for classes that are equivalent to others.

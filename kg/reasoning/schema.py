@@ -159,15 +159,20 @@ def _derive_restrictions(schema: Index, v: Vocabulary) -> Iterator[DerivedAxiom]
         (v.SOME_VALUES, "scm-svf1", "scm-svf2"),
         (v.ALL_VALUES, "scm-avf1", "scm-avf2"),
     ):
+        # Large ontologies have thousands of restrictions with the same class or property.
+        restrictions: dict[tuple[int, int], list[int]] = {}
+        for c2, y2 in schema.iter_pairs(quantifier):
+            for p2 in schema.find_objects(c2, v.ON_PROPERTY):
+                restrictions.setdefault((p2, y2), []).append(c2)
         for c1, y1 in list(schema.iter_pairs(quantifier)):
             for p1 in list(schema.find_objects(c1, v.ON_PROPERTY)):
                 premises_1 = (c1, quantifier, y1), (c1, v.ON_PROPERTY, p1)
                 if len(schema.find_subjects(quantifier, y1)) > 1:
                     yield from _derive_reflexive_class(schema, v, y1)
                 for y2 in list(schema.find_objects(y1, v.SUB_CLASS)):
-                    for c2, p2 in _iter_other_restrictions(schema, v, quantifier, y2, c1):
-                        if p1 == p2:
-                            premises_2 = (c2, quantifier, y2), (c2, v.ON_PROPERTY, p2)
+                    for c2 in restrictions.get((p1, y2), ()):
+                        if c1 != c2 and not schema.has_triple(c1, v.SUB_CLASS, c2):
+                            premises_2 = (c2, quantifier, y2), (c2, v.ON_PROPERTY, p1)
                             premises = (*premises_1, *premises_2, (y1, v.SUB_CLASS, y2))
                             yield DerivedAxiom((c1, v.SUB_CLASS, c2), by_class, premises)
                 for c2, p2 in _iter_other_restrictions(schema, v, quantifier, y1, c1):

@@ -73,6 +73,26 @@ def test_what_holds_of_a_class_holds_of_its_kinds(tmp_path: Path) -> None:
     assert whole in index.find_objects(kind, part_of)
 
 
+def test_values_of_a_functional_predicate_are_not_made_equal(tmp_path: Path) -> None:
+    text = "ex:state a owl:FunctionalProperty . ex:colour rdfs:subPropertyOf ex:state ."
+    for n in range(20):
+        values = [f"ex:v{n}"] if n else ["ex:v1", "ex:v2"]
+        restrictions = ", ".join(
+            f"[ owl:onProperty ex:{'state' if value == 'ex:v1' else 'colour'} ; "
+            f"owl:someValuesFrom {value} ]"
+            for value in values
+        )
+        text += f"\nex:c{n} rdfs:subClassOf ex:top, {restrictions} ."
+    (tmp_path / "o.ttl").write_text(PREFIXES + text, "utf-8")
+    graph = Graph.load(tmp_path / "o.ttl")
+    links = list_class_links(graph)
+    # ex:c0 has two: kinds of one value, which are not the same kind.
+    assert not any(link.subj == EX + "c0" for link in links if link.pred != KIND_OF)
+    assert Claim(EX + "c2", EX + "colour", EX + "v2") in links
+    index = Closure(graph.with_claims(links)).index
+    assert not index.count_triples(index.terms.intern("http://www.w3.org/2002/07/owl#sameAs"))
+
+
 def test_few_restrictions_and_graphs_of_things_have_no_class_links(tmp_path: Path) -> None:
     assert not list_class_links(Graph.load(write_ontology(tmp_path / "o.ttl", 6)))
     things = tmp_path / "things.ttl"
