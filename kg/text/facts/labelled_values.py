@@ -7,7 +7,8 @@ than its section, so in doubt it is left out:
 
 * The label is a noun ("Category", "Doctree Element") or a participle and a preposition ("Added
   in"), and five or more sections have it.
-* A section has it once, outside lists, and its heading is a name that no other section has.
+* A section has it once, outside lists, and its heading is a name. If other sections have the same
+  name, such as those of a copy, all state the same.
 * The value is a name, a number or a word of code, not a list, a sentence, or a "yes".
 """
 
@@ -18,6 +19,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from kg.base.plain_text import list_words
+from kg.text.canonical.program_names import FILE_ENDINGS
 from kg.text.chunks import Chunk
 from kg.text.facts.evidence import normalise_mention
 from kg.text.facts.fact import Fact
@@ -31,7 +34,9 @@ MIN_SECTIONS: Final = 5
 MAX_VALUE_WORDS: Final = 5
 MAX_HEADING_WORDS: Final = 6
 MAX_CHARS: Final = 60
-_LINE: Final = re.compile(r"(?P<label>[A-Z][^\W_]*(?:[ -][^\W_]+){0,3})(?::| \|)[ \t]+(?P<value>\S.*)")
+_LINE: Final = re.compile(
+    r"(?P<label>[A-Z][^\W_]*(?:[ -][^\W_]+){0,3})(?:: \|?)[ \t]*(?P<value>\S.*)"
+)
 _VERSION_LINE: Final = re.compile(
     r"(?P<label>[A-Z]\w+ (?:in|since))(?: version)?:? (?P<value>v?\d+(?:\.\d+)+)\.?"
 )
@@ -40,9 +45,32 @@ _NUMBER: Final = re.compile(r"[+-]?\d[\d,.]*")
 # Lists, explanations, placeholders and signs of version control are no plain values.
 _NO_VALUE: Final = re.compile(r"[,;:()\[\]{}=|$…?!]|\.\.|\. |://|@|<[^>]* ")
 _NO_VALUES: Final = frozenset(
-    ("yes", "no", "none", "na", "n/a", "tbd", "unknown", "various", "see", "varies", "any", "all")
+    list_words(
+        "yes no none na n/a tbd unknown various see varies any all version release today date"
+    )
 )
-_NO_HEADING: Final = re.compile(r"[?!:;,…]|\w+ing |(?:how|what|why|when|where) ", re.IGNORECASE)
+_NO_HEADING: Final = re.compile(
+    r"[?!:;,…]|^\w+ing |^(?:how|what|why|when|where)\b|\bchanges\b", re.IGNORECASE
+)
+_FORM_HEADINGS: Final = frozenset(
+    list_words(
+        """abstract appendix arguments attributes background configuration contents default
+        defaults description details example examples features general installation introduction
+        limitations miscellaneous note notes options other overview parameters properties
+        purpose reference remarks requirements returns settings status summary syntax usage
+        value values"""
+    )
+)
+"""Headings that say what form a section has, and not what it is about."""
+_IDENTIFIER: Final = re.compile(r"[_.(]|^-|[a-z][A-Z]|[A-Z][A-Z]+[a-z]")
+_ARGUMENTS: Final = re.compile(r"\(.*\)$")
+_NO_LABELS: Final = frozenset(
+    list_words(
+        """caution example guide hint important link name note reference see summary syntax tip
+        title todo tutorial usage warning"""
+    )
+)
+"""Labels of remarks and of links to other sections."""
 
 
 class _Line(NamedTuple):
@@ -64,19 +92,16 @@ def find_labelled_values(chunks: Sequence[Chunk]) -> list[Fact]:
             without a section have no facts.
     """
     headings, lines = _collect_lines(chunks)
-    ids_by_name: dict[str, set[str]] = defaultdict(set)
-    for section_id, heading in headings.items():
-        ids_by_name[normalise_mention(heading)].add(section_id)
+    names = {section_id: normalise_mention(heading) for section_id, heading in headings.items()}
     candidates: list[tuple[str, Fact]] = []
     for section_id, found in lines.items():
-        subject = headings[section_id]
-        name = normalise_mention(subject)
-        if len(ids_by_name[name]) > 1 or not _is_subject(subject):
+        if not _is_subject(headings[section_id]):
             continue
         labels = Counter(line.label.casefold() for line in found)
         for line in found:
             if labels[line.label.casefold()] == 1:
-                candidates += _make_fact(subject, name, line)
+                candidates += _make_fact(headings[section_id], names[section_id], line)
+    candidates = list(_keep_agreed(candidates, Counter(names.values())))
     subjects = Counter(relation for relation, _ in candidates)
     frequent = [pair for pair in candidates if subjects[pair[0]] >= MIN_SECTIONS]
     # Values of another sort than most, such as a number among words, could not be compared.
@@ -95,6 +120,24 @@ def find_labelled_values(chunks: Sequence[Chunk]) -> list[Fact]:
         for fact in iter_topic_facts(subjects_by_chunk[chunk.id], chunk)
     )
     return [*topics, *facts]
+
+
+def _keep_agreed(
+    candidates: Sequence[tuple[str, Fact]], n_sections: Counter[str]
+) -> Iterator[tuple[str, Fact]]:
+    """Yields the first of the facts that all sections of a name state, such as copies of a page.
+
+    Args:
+        candidates: relations and facts.
+        n_sections: normal form of a heading → number of sections with it.
+    """
+    stated: dict[tuple[str, str], list[tuple[str, Fact]]] = defaultdict(list)
+    for pair in candidates:
+        stated[normalise_mention(pair[1].subject), pair[0]].append(pair)
+    for (name, _), pairs in stated.items():
+        values = {normalise_mention(fact.object) for _, fact in pairs}
+        if len(values) == 1 and len(pairs) == n_sections[name]:
+            yield pairs[0]
 
 
 def _collect_lines(chunks: Sequence[Chunk]) -> tuple[dict[str, str], dict[str, list[_Line]]]:
@@ -130,7 +173,17 @@ def _is_subject(heading: str) -> bool:
     return (
         1 < len(heading) <= MAX_CHARS
         and len(heading.split()) <= MAX_HEADING_WORDS
-        and not _NO_HEADING.search(heading)
+        and heading.casefold() not in _FORM_HEADINGS
+        and not _NO_HEADING.search(_ARGUMENTS.sub("", heading))
+    )
+
+
+def _is_identifier(heading: str) -> bool:
+    """Returns whether a heading is a name of a program, such as ``max_length`` or ``--quiet``."""
+    return (
+        len(heading.split()) == 1
+        and _IDENTIFIER.search(heading) is not None
+        and heading.rpartition(".")[2].casefold() not in FILE_ENDINGS
     )
 
 
@@ -138,8 +191,8 @@ def _make_fact(subject: str, name: str, line: _Line) -> Iterator[tuple[str, Fact
     """Yields the relation and the fact of a line; none if it is in doubt."""
     relation = _word_relation(line.label)
     value = _QUOTES.sub("", line.value.rstrip(".")).strip()
-    # A version is that of a part of the section, unless it is said at once.
-    is_of_section = relation.startswith("has ") or (line.is_first and len(subject.split()) <= 2)
+    # "Added in 2.0" may be about the support for what is described, or about a part of the section.
+    is_of_section = not relation.startswith("was ") or (line.is_first and _is_identifier(subject))
     if not relation or not is_of_section or not _is_value(value):
         return
     form = normalise_mention(value)
@@ -148,7 +201,11 @@ def _make_fact(subject: str, name: str, line: _Line) -> Iterator[tuple[str, Fact
     yield (
         relation,
         Fact(
-            chunk_id=line.chunk_id, subject=subject, relation=relation, object=value, quote=line.quote
+            chunk_id=line.chunk_id,
+            subject=subject,
+            relation=relation,
+            object=value,
+            quote=line.quote,
         ),
     )
 
@@ -156,11 +213,11 @@ def _make_fact(subject: str, name: str, line: _Line) -> Iterator[tuple[str, Fact
 def _word_relation(label: str) -> str:
     """Words a label as a relation: "has the default", "was added in"; empty if it is no such."""
     parsed = parse_label(label)
-    if parsed.kind == "noun":
+    if parsed.kind == "noun" and parsed.words not in _NO_LABELS:
         return f"has the {parsed.words}"
     if parsed.kind == "copula" and parsed.auxiliary != "has":
         return f"was {parsed.words}"
-    return ""
+    return parsed.words if parsed.kind == "verb" and " " not in parsed.words else ""
 
 
 def _is_value(value: str) -> bool:
