@@ -78,6 +78,8 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     * In English: no keyword that occurs twice or more, but only as a part of a longer one of the
       same chunk, such as "site scripting" of "cross site scripting".
     * In every language: no part of a name such as ``max_length`` that the chunk has only there.
+    * In English: no phrase with "of" that goes on wherever the chunk has it, such as "list of
+      Scrapy" of "list of Scrapy signals".
     * In English: no word for a part of a document ("section") and no month, if a number follows it
       mostly.
     * In English: the last word is a noun, and a first word that is used as a verb is a noun too. A
@@ -108,6 +110,7 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
         kept = [k for k in keywords if not _is_value(k) and _is_name(k, language, usage, names)]
         if language == "en":
             kept = _drop_pieces(kept, usage)
+            kept = [k for k in kept if not _is_cut(k, chunk.prose)]
         kept_rows.append(msgspec.structs.replace(row, keywords=tuple(kept)))
     return kept_rows
 
@@ -130,6 +133,17 @@ def _drop_pieces(keywords: Sequence[str], usage: FormUsage) -> list[str]:
         if piece != form and MIN_PIECE_USES <= usage.count_uses(piece) <= usage.count_uses(form)
     }
     return [k for k, form in zip(keywords, forms, strict=True) if form not in pieces]
+
+
+def _is_cut(keyword: str, text: str) -> bool:
+    """Returns whether a phrase with "of" goes on in every place: "method of priority queues"."""
+    if " of " not in keyword:
+        return False
+    found = re.findall(rf"(?i)\b{re.escape(keyword)}\b(?: ([^\W\d_][\w-]*))?", text)
+    return bool(found) and all(
+        word and word.casefold() not in FUNCTION_WORDS and not word.endswith(("ed", "ing"))
+        for word in found
+    )
 
 
 def _is_name(keyword: str, language: str, usage: FormUsage, names: Collection[str]) -> bool:
