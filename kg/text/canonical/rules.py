@@ -49,8 +49,8 @@ _MIN_CONSTANT_LETTERS = 6
 _MEMBER = re.compile(r"([^\W\d_]+)\.([^\W\d_]{2,})")
 """Matches a member with its owner: ``event.target``."""
 _ROLES = frozenset(
-    ("argument", "attribute", "field", "header", "instance", "list", "method", "name", "number")
-    + ("object", "parameter", "value")
+    {"argument", "attribute", "field", "header", "instance", "list", "method", "name", "number"}
+    | {"object", "parameter", "value"}
 )
 """Nouns before "of" that say another thing after the noun: "line number"."""
 _CLASS_NAME = re.compile(r"[a-z][A-Z][a-z]")
