@@ -213,7 +213,7 @@ def _make_fact(subject: str, name: str, line: _Line) -> Iterator[tuple[str, Fact
 def _word_relation(label: str) -> str:
     """Words a label as a relation: "has the default", "was added in"; empty if it is no such."""
     parsed = parse_label(label)
-    if parsed.kind == "noun" and parsed.words not in _NO_LABELS:
+    if parsed.kind == "noun" and _NO_LABELS.isdisjoint(parsed.words.split()):
         return f"has the {parsed.words}"
     if parsed.kind == "copula" and parsed.auxiliary != "has":
         return f"was {parsed.words}"
