@@ -230,7 +230,7 @@ def _is_value(value: str) -> bool:
         and value not in ("none", "no", "yes")
         and not (len(words) == 1 and words[0] in _NO_VALUES and value != "None")
         and not any(word in FUNCTION_WORDS and word != "of" for word in words[:-1])
-        and words[0] not in ("no", "see", "same")
+        and words[0] not in ("no", "not", "see", "same")
     )
 
 

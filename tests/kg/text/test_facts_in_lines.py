@@ -53,7 +53,12 @@ def test_labels_of_few_sections_are_any_words_before_a_colon() -> None:
     "line",
     [
         *("Default: see below", "Default: None (use the other)", "Default: a, b", "Default: none"),
-        *("Default: |version|", "Default: whatever is in the file", "Note: classic"),
+        *(
+            "Default: Not set",
+            "Default: |version|",
+            "Default: whatever is in the file",
+            "Note: classic",
+        ),
         *("See also: classic", "- Default: classic", "  Default: classic", "Lazy: yes"),
         *(
             "Runs: classic\nRuns: solo",
