@@ -160,12 +160,17 @@ def _collect_lines(chunks: Sequence[Chunk]) -> tuple[dict[str, str], dict[str, l
 
 
 def _iter_lines(chunk: Chunk, heading: str) -> Iterator[_Line]:
-    texts = [text.rstrip() for text in chunk.prose.split("\n") if text.strip()]
+    texts = [text.rstrip() for text in chunk.prose.split("\n")]
+    first = next((number for number, text in enumerate(texts) if number and text), 0)
     for number, text in enumerate(texts):
         match = _VERSION_LINE.fullmatch(text) or _LINE.fullmatch(text)
+        following = texts[number + 1] if number + 1 < len(texts) else ""
         if match:
-            is_first = number == 1 and texts[0].strip() == heading.strip()
-            yield _Line(match["label"], match["value"], is_first, chunk.id, text)
+            # A line that goes on has no whole value.
+            goes_on = following[:1].islower() or following[:1].isspace()
+            is_first = number == first and texts[0].strip() == heading.strip()
+            value = "" if goes_on else match["value"]
+            yield _Line(match["label"], value, is_first, chunk.id, text)
 
 
 def _is_subject(heading: str) -> bool:

@@ -55,6 +55,7 @@ def test_labels_of_few_sections_are_any_words_before_a_colon() -> None:
         *("Default: see below", "Default: None (use the other)", "Default: a, b", "Default: none"),
         *(
             "Default: Not set",
+            "Default: a\n  b",
             "Default: |version|",
             "Default: whatever is in the file",
             "Note: classic",
