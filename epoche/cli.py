@@ -64,6 +64,7 @@ from kg.diff_runs import main as diff_runs
 from kg.export_graph import main as export_graph
 from kg.init_domain import main as init_domain
 from kg.inspect_graph import inspect_command
+from kg.text.collect_facts import main as collect_facts
 from reporting.commands.compare_runs import main as compare
 from reporting.commands.plot_graph import main as plot_graph
 from reporting.html_report import main as report
@@ -166,6 +167,7 @@ _GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
     ("build", build_graph, "Build a concept graph and section tree from documents."),
     ("diff", diff_runs, "List what came, went or changed between two runs."),
     ("extract", extract_triples, "Extract triples from a run with a model, checked by shapes."),
+    ("facts", collect_facts, "Find facts of documents by rules, for cards."),
     ("export", export_graph, "Export a run's concepts as SKOS, with shapes and wording."),
     ("init", init_domain, "Draft a domain from a graph: rules, words, what can be asked."),
     ("inspect", inspect_command, "Summarise a graph or run and what to fix."),

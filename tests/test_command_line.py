@@ -69,6 +69,7 @@ SCRIPTS = {
     "kg diff": "kg/diff_runs.py",
     "kg export": "kg/export_graph.py",
     "kg extract": "eval/text/extract_triples.py",
+    "kg facts": "kg/text/collect_facts.py",
     "kg init": "kg/init_domain.py",
     "kg plot": "reporting/commands/plot_graph.py",
     "retrieval eval": "eval/retrieval_eval/commands/evaluate.py",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
+
+HEADING_SEPARATOR: Final = " › "
 
 _Position = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -37,7 +39,7 @@ class Chunk(msgspec.Struct, frozen=True):
     def headings(self) -> str:
         """The headings above it as one text; empty if there is none."""
         path = self.metadata.get("section_path")
-        return " › ".join(map(str, path)) if isinstance(path, list) else ""
+        return HEADING_SEPARATOR.join(map(str, path)) if isinstance(path, list) else ""
 
 
 def _read_ranges(value: object) -> list[tuple[int, int]]:

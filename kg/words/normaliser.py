@@ -123,12 +123,17 @@ def _strip_accents(text: str) -> str:
     return unicodedata.normalize("NFC", stripped)
 
 
+_SECURE_PROTOCOLS = frozenset({"https", "ftps", "ldaps", "imaps", "smtps", "amqps", "mqtts"})
+
+
 def stem_word(word: str) -> str:
     """Removes plural and third-person endings only (the S stemmer).
 
     D. Harman, How effective is suffixing?, JASIS 42(1), 1991, table 1. A stronger stemmer would
-    make different names equal. Idempotent.
+    make different names equal. Idempotent. "https" is no plural of "http".
     """
+    if word in _SECURE_PROTOCOLS:
+        return word
     if len(word) > 3 and word.endswith("ies") and not word.endswith(("eies", "aies")):
         return word[:-3] + "y"
     if len(word) > 3 and word.endswith("es") and not word.endswith(("aes", "ees", "oes")):

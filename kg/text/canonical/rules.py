@@ -44,10 +44,17 @@ _MAX_WORDS = 12
 """Maximum number of words; the rules do not apply to longer phrases."""
 _LETTER_WITH_SIGNS = re.compile(r"[^\W\d_][+#]*")
 """Matches a word of one letter, such as ``c``, ``c++`` and ``b+``."""
-_MIN_CONSTANT_LETTERS = 7
+_MIN_CONSTANT_LETTERS = 6
 """Minimum number of letters of a word of capitals that is the name of a constant or variable."""
 _MEMBER = re.compile(r"([^\W\d_]+)\.([^\W\d_]{2,})")
 """Matches a member with its owner: ``event.target``."""
+_ROLES = frozenset(
+    {"argument", "attribute", "field", "header", "instance", "list", "method", "name", "number"}
+    | {"object", "parameter", "value"}
+)
+"""Nouns before "of" that say another thing after the noun: "line number"."""
+_CLASS_NAME = re.compile(r"[a-z][A-Z][a-z]")
+"""Matches where a second word of a class name begins: ``HtmlResponse``."""
 _VOWEL = re.compile("[aeiouy]")
 _MIN_TYPO_LETTERS = 8
 """Minimum number of letters of words in which exchanged and doubled letters are typing errors."""
@@ -89,6 +96,9 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
                 return Judgement(False, "constant")
             if _names_member(keyword, other_keyword) or _names_member(other_keyword, keyword):
                 return Judgement(False, "member")
+            # ``MemoryUsage`` is the name of a class, not "memory usage".
+            if _list_class_names(first) != _list_class_names(second):
+                return Judgement(False, "class")
             return Judgement(True, "spacing")
         if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
@@ -107,6 +117,11 @@ def _is_constant(phrase: _Phrase) -> bool:
     """Whether a phrase is one word of capitals that is too long for an acronym."""
     word = phrase.cased_words[0]
     return len(phrase.cased_words) == 1 and word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS
+
+
+def _list_class_names(phrase: _Phrase) -> set[str]:
+    """Lists the words that are joined of others, each with its capital, in small letters."""
+    return {word.casefold() for word in phrase.cased_words if _CLASS_NAME.search(word)}
 
 
 def _names_member(keyword: str, other: str) -> bool:
@@ -268,12 +283,13 @@ def _differ_in_order(phrase: _Phrase, other: _Phrase) -> bool:
     """Whether two phrases differ in word order only.
 
     Examples: "level of isolation" and "isolation level"; "reads and writes" and "writes and reads".
-    A "number of lines" counts them, and a "line number" does not.
+    A "number of lines" counts them, and a "line number" does not; a "request parameter" is one that
+    is a request, and a "parameter of Request" may be any.
     """
     if phrase.stems.count("of") == 1 and "of" not in other.stems:
         position = phrase.stems.index("of")
         return (
-            phrase.stems[:position] != ("number",)
+            phrase.stems[position - 1] not in _ROLES
             and other.lemmas == phrase.lemmas[position + 1 :] + phrase.lemmas[:position]
         )
     if phrase.stems.count("and") == 1 and other.stems.count("and") == 1:
@@ -291,8 +307,10 @@ def _differ_by_gerund(phrase: _Phrase, other: _Phrase) -> bool:
     if len(phrase.lemmas) != len(other.lemmas) or len(phrase.lemmas) < 2:
         return False
     differences = _find_differences(phrase, other)
+    # "DEBUG messages" are those of a level, not "debugging messages".
     return (
         len(differences) == 1
+        and not other.cased_words[differences[0]].isupper()
         and differences[0] < len(phrase.lemmas) - 1
         and _strip_ing(phrase.stems[differences[0]]) == _strip_final_e(other.stems[differences[0]])
     )

@@ -177,6 +177,8 @@ def build_fact_domain(
             n_long += 1
             continue
         key = _AUXILIARIES.sub("", surface)
+        if value.datatype == "decimal" and "." in value.text and key.endswith((" in", " since")):
+            value = _Value("", fact.object)  # a version: 5.10 is not 5.1
         relations[key][surface] += 1
         by_relation[key].append((fact, value))
     builder = _GraphBuilder()

@@ -25,6 +25,7 @@ from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
 from kg.text.facts.surroundings import is_only_mentioned
+from kg.text.facts.topics import quote_headings
 from kg.words.sentences import split_sentences
 
 _PRONOUN: Final = re.compile(
@@ -117,6 +118,8 @@ class QuoteChecker:
         passage = self._passages.get(fact.chunk_id)
         if passage is None:
             return "", _UNSTATED
+        if heading := quote_headings(fact, passage.title):
+            return heading, ""
         compared = self._compared.get(passage.id)
         if compared is None:
             compared = _ComparedPassage.from_passage(passage, self._language)

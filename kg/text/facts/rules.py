@@ -19,7 +19,7 @@ from typing import Final
 from kg.text.chunks import Chunk
 from kg.text.facts.fact import MAX_FIELD_LENGTH, MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.phrases import Phrase, PhraseFinder
-from kg.text.sections.headings import parse_heading
+from kg.text.sections.headings import remove_number
 from kg.words.normaliser import normalise_phrase
 from kg.words.sentences import split_sentences
 
@@ -49,9 +49,7 @@ def find_facts(chunks: Sequence[Chunk]) -> list[Fact]:
 
 def _get_topic(chunk: Chunk) -> str:
     """Returns the heading of a chunk without its number; empty if it has none."""
-    heading = str(chunk.metadata.get("section", ""))
-    label = parse_heading(heading)
-    topic = label.title if label is not None else heading.strip("#* \t")
+    topic = remove_number(str(chunk.metadata.get("section", "")))
     return topic if len(topic) <= MAX_FIELD_LENGTH else ""
 
 

@@ -1,7 +1,7 @@
 """Drops keywords that are not names of things.
 
-They are parts of sentences ("generate links", "bugs fixed") and headings that give a text its form
-("Requirements", "Parameters").
+They are parts of sentences ("generate links", "bugs fixed") and what gives a text its form:
+headings ("Requirements", "Parameters"), labels ("Default: 16") and lines that documents share.
 """
 
 from __future__ import annotations
@@ -35,15 +35,28 @@ FILE_OF_LANGUAGE = {"cs": "cz", "nb": "no", "nn": "no"}
 MIN_SHARED_HEADINGS = 3
 """Number of sections with the same heading, from which it says nothing about their subject."""
 
+MIN_SHARED_LABELS = 5
+"""Number of sections with the same label of a line, from which it says nothing about a subject."""
+
+MIN_SHARED_LINES = 5
+"""Number of documents with the same line, from which it is a signature, a greeting or the like."""
+
+MAX_SHARE_OF_SHARED_LINES = Fraction(1, 3)
+"""Share of the lines from which the documents are copies or versions of each other."""
+
 MIN_PIECE_USES = 2
 """Number of occurrences from which a keyword that never stands alone is a piece of a longer one."""
 
-_PARTS_OF_DOCUMENTS = frozenset({"section", "chapter", "appendix", "figure", "table", "page"})
-_REFERENCE = re.compile(
-    rf"\b(?i:({'|'.join(sorted(_PARTS_OF_DOCUMENTS))})s?)\b(\s+(?:\d+|[A-Z])(?:\.\d+)*\b)?"
+_NUMBERED_WORDS = (
+    "section|chapter|appendix|figure|table|page|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|"
+    "may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
-"""A word for a part of a document, and the number that follows it, if one does."""
+_REFERENCE = re.compile(rf"\b(?i:({_NUMBERED_WORDS})s?)\b(,?\s+(?:\d+|[A-Z])(?:\.\d+)*\b)?")
+"""A word for a part of a document, or a month, and the number that follows it, if one does."""
 _HEADING_NUMBER = re.compile(r"^(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)")
+_LABEL = re.compile(r"(?m)^[\s*•-]*([A-Z][^\W_]*(?:[ -][^\W_]+){0,3}):(?=\s)")
+_NAME_OF_PARTS = re.compile(r"[^\W_]+(?:_+[^\W_]+)+")
+_DIGITS = re.compile(r"\d+")
 _ALLOWED_INSIDE = frozenset({"of", "and", "for", "de", "du", "des", "la", "le", "del", "di", "da"})
 """Function words that occur in names: "order of magnitude", "read and write", "mot de passe"."""
 _CONSTANTS = frozenset({"true", "false", "none", "null", "nil", "nan", "undefined"})
@@ -58,11 +71,17 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
 
     * In every language: no function word inside, except a few such as "of".
     * In every language: no keyword that a chunk has only in its heading, if three or more sections
-      have the same heading, apart from its number.
+      have the same heading, apart from its number; only in the labels of lines ("Default: 16") that
+      five or more sections have; or only in lines of two or more words that five or more documents
+      have, apart from numbers.
     * In every language: no constant of programs ("True") and no hexadecimal number.
     * In English: no keyword that occurs twice or more, but only as a part of a longer one of the
       same chunk, such as "site scripting" of "cross site scripting".
-    * In English: no word for a part of a document ("section"), if a number follows it mostly.
+    * In every language: no part of a name such as ``max_length`` that the chunk has only there.
+    * In English: no phrase with "of" that goes on wherever the chunk has it, such as "list of
+      Scrapy" of "list of Scrapy signals".
+    * In English: no word for a part of a document ("section") and no month, if a number follows it
+      mostly.
     * In English: the last word is a noun, and a first word that is used as a verb is a noun too. A
       word is one if the text uses it so ("*the* page *is*") in a twentieth of its occurrences, or
       writes it with a capital inside sentences. Rare words are not judged. A phrase that is once
@@ -77,20 +96,21 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
     phrases = {normalise_phrase(keyword) for row in rows for keyword in row.keywords}
     usage = FormUsage(english, words | phrases)
     names = _find_proper_names(english)
-    shared_headings = _find_shared_headings(chunks)
+    form = _TextForm(chunks)
     references = _find_references(english)
     kept_rows = []
     for chunk, row in zip(chunks, rows, strict=True):
         language = str(chunk.metadata.get("language", "en"))[:2]
         keywords = row.keywords
-        if _get_heading(chunk) in shared_headings:
-            body = chunk.prose.removeprefix(str(chunk.metadata["section"])).casefold()
-            keywords = tuple(k for k in keywords if k.casefold() in body)
+        content = form.remove_from(chunk)
+        if content is not None:
+            keywords = tuple(k for k in keywords if "_" in k or k.casefold() in content)
         if language == "en":
             keywords = tuple(k for k in keywords if normalise_phrase(k) not in references)
         kept = [k for k in keywords if not _is_value(k) and _is_name(k, language, usage, names)]
         if language == "en":
             kept = _drop_pieces(kept, usage)
+            kept = [k for k in kept if not _is_cut(k, chunk.prose)]
         kept_rows.append(msgspec.structs.replace(row, keywords=tuple(kept)))
     return kept_rows
 
@@ -113,6 +133,17 @@ def _drop_pieces(keywords: Sequence[str], usage: FormUsage) -> list[str]:
         if piece != form and MIN_PIECE_USES <= usage.count_uses(piece) <= usage.count_uses(form)
     }
     return [k for k, form in zip(keywords, forms, strict=True) if form not in pieces]
+
+
+def _is_cut(keyword: str, text: str) -> bool:
+    """Returns whether a phrase with "of" goes on in every place: "method of priority queues"."""
+    if " of " not in keyword:
+        return False
+    found = re.findall(rf"(?i)\b{re.escape(keyword)}\b(?: ([^\W\d_][\w-]*))?", text)
+    return bool(found) and all(
+        word and word.casefold() not in FUNCTION_WORDS and not word.endswith(("ed", "ing"))
+        for word in found
+    )
 
 
 def _is_name(keyword: str, language: str, usage: FormUsage, names: Collection[str]) -> bool:
@@ -142,10 +173,56 @@ def _find_references(chunks: Sequence[Chunk]) -> set[str]:
     return {normalise_phrase(word) for word, count in counts.items() if 2 * count > totals[word]}
 
 
-def _find_shared_headings(chunks: Sequence[Chunk]) -> set[str]:
-    sections = {(_get_heading(chunk), str(chunk.metadata.get("section_id"))) for chunk in chunks}
-    counts = Counter(heading for heading, _ in sections if heading)
-    return {heading for heading, count in counts.items() if count >= MIN_SHARED_HEADINGS}
+class _TextForm:
+    """What gives texts their form: headings, labels and lines that many sections share.
+
+    What is left of a text is what it says, without names such as ``max_length``.
+
+    Args:
+        chunks: all chunks.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        headings, labels, lines = (set[tuple[str, str]]() for _ in range(3))
+        for chunk in chunks:
+            section = str(chunk.metadata.get("section_id"))
+            headings.add((_get_heading(chunk), section))
+            labels.update((label.casefold(), section) for label in _LABEL.findall(chunk.prose))
+            document = str(chunk.metadata.get("document"))
+            lines.update((_get_line_form(line), document) for line in chunk.prose.split("\n"))
+        self._headings = _list_shared(headings, MIN_SHARED_HEADINGS)
+        self._labels = _list_shared(labels, MIN_SHARED_LABELS)
+        self._lines = _list_shared(lines, MIN_SHARED_LINES)
+        n_lines = sum(bool(form) for form, _ in lines)
+        n_shared = sum(form in self._lines for form, _ in lines)
+        if n_shared > MAX_SHARE_OF_SHARED_LINES * n_lines:
+            self._lines = set()
+
+    def remove_from(self, chunk: Chunk) -> str | None:
+        """Returns the rest of a chunk's text in small letters; None if nothing is removed."""
+        text = chunk.prose
+        has_shared_heading = _get_heading(chunk) in self._headings
+        if has_shared_heading:
+            text = text.removeprefix(str(chunk.metadata["section"]))
+        kept = "\n".join(
+            line for line in text.split("\n") if _get_line_form(line) not in self._lines
+        )
+        kept = _NAME_OF_PARTS.sub(" ", kept)
+        kept = _LABEL.sub(lambda m: "" if m[1].casefold() in self._labels else m[0], kept)
+        is_changed = has_shared_heading or len(kept) < len(chunk.prose)
+        return kept.casefold() if is_changed else None
+
+
+def _list_shared(pairs: Collection[tuple[str, str]], minimum: int) -> set[str]:
+    """Returns the forms that stand in a minimum number of different places."""
+    counts = Counter(form for form, _ in pairs if form)
+    return {form for form, count in counts.items() if count >= minimum}
+
+
+def _get_line_form(line: str) -> str:
+    """Returns a line in small letters without numbers; empty if it has less than two words."""
+    words = line.strip(" \t*•-").casefold().split()
+    return _DIGITS.sub("#", " ".join(words)) if len(words) > 1 else ""
 
 
 def _get_heading(chunk: Chunk) -> str:

@@ -101,6 +101,12 @@ def parse_heading(text: str) -> SectionLabel | None:
     return SectionLabel((str(value),), roman["number"], _extract_title(heading, roman.end()))
 
 
+def remove_number(heading: str) -> str:
+    """Returns the title of a heading, without a section number and without marks around it."""
+    label = parse_heading(heading)
+    return label.title if label is not None else heading.strip("#* \t")
+
+
 def make_section_key(heading: str) -> str:
     """Returns the key of a section's id: its number as written, else its heading as a slug.
 

@@ -121,3 +121,47 @@ def test_words_for_parts_of_a_document_are_no_keywords_where_numbers_follow() ->
     assert drop_from(text, "Section", "sections", "table") == ["table"]
     assert drop_from(text, "Section", "table", language="de") == ["Section", "table"]
     assert drop_from("The section is short. See section 3.", "section") == ["section"]
+
+
+def drop_in_documents(*texts: str, keywords: tuple[str, ...]) -> list[list[str]]:
+    chunks = [
+        Chunk(f"d{n}#a", text, {"document": f"d{n}", "section_id": f"d{n}#a", "section": ""})
+        for n, text in enumerate(texts)
+    ]
+    rows = [ChunkKeywords(chunk.id, keywords) for chunk in chunks]
+    return [list(row.keywords) for row in drop_fragments(chunks, rows)]
+
+
+@pytest.mark.parametrize("n_documents", [4, 5])
+def test_lines_that_documents_share_have_no_keywords(n_documents: int) -> None:
+    rest = [f"Page {'xyzuv'[n]} says what it is about, and more." for n in range(n_documents)]
+    rest = [text.replace(" ", f" {'xyzuv'[n]}").replace(". ", "\n") for n, text in enumerate(rest)]
+    texts = [f"{text}\nwell {n}\nok {text}\nHappy testing 1.{n}" for n, text in enumerate(rest)]
+    kept = drop_in_documents(*texts, keywords=("Happy testing",))
+    assert kept == [[] if n_documents == 5 else ["Happy testing"]] * n_documents
+
+
+def test_lines_of_copies_have_keywords() -> None:
+    texts = ["A locked page.\nThe tree index.\nA full leaf."] * 5
+    assert drop_in_documents(*texts, keywords=("tree index",)) == [["tree index"]] * 5
+
+
+def test_labels_that_sections_share_have_no_keywords() -> None:
+    texts = [f"Default: {n}\n{word}" for n, word in enumerate(("a", "b", "c", "d", "The default."))]
+    kept = drop_in_documents(*texts, keywords=("Default",))
+    assert kept == [[], [], [], [], ["Default"]]
+
+
+def test_parts_of_names_are_no_keywords() -> None:
+    assert drop_from("The max_length counts.", "length", "max_length") == ["max_length"]
+    assert drop_from("The max_length is a length.", "length") == ["length"]
+
+
+def test_phrases_that_go_on_are_cut() -> None:
+    assert drop_from("The list of Scrapy signals.", "list of Scrapy") == []
+    text = "The list of Scrapy signals. The list of Scrapy is long."
+    assert drop_from(text, "list of Scrapy") == ["list of Scrapy"]
+
+
+def test_months_before_numbers_are_no_keywords() -> None:
+    assert drop_from("Released Jan 05, 2024. Last in Jan 2025.", "Jan") == []
