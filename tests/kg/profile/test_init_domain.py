@@ -351,7 +351,7 @@ def test_a_rejected_rule_is_no_longer_in_doubt(tmp_path: Path) -> None:
         assert "Answer the" not in report["advice"]
         (row,) = report["predicates"]
         assert row["reason"] == "confirm.toml says that its rule is false in the world"
-        assert "0 more predicates could be asked" in (folder / "readiness.md").read_text("utf-8")
+        assert "could be asked about" not in (folder / "readiness.md").read_text("utf-8")
         # The answer stays, with what it is about.
         confirm = (folder / "confirm.toml").read_text("utf-8")
         assert f'\n"{EX}price" = false  # price: 40 of 40 subjects have one value' in confirm
@@ -803,7 +803,8 @@ def test_notes_on_an_ontology_and_its_terms_are_no_facts(
                 for n in range(40)
             )
             + "<urn:x> <urn:status> '1' .",
-            "is a vocabulary, which defines terms (40 of its 41 things are classes and predicates)",
+            "is a vocabulary, which defines terms (40 of its 41 things are classes and predicates) "
+            "and states no facts about things that could be asked.",
         ),
         (
             "\n".join(f'[] <urn:p:year> "{n % 3}" .' for n in range(40)),
@@ -854,7 +855,7 @@ ZOO = {
     "sport-worldcup": (["world-cup-2018.ttl.gz"], 100),
     "stardog-music": (["music.ttl.gz"], 100),
 }
-"""Public graphs: their files, and the least ceiling of all predicates."""
+"""Public graphs: their files, and the least estimate for all predicates."""
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -862,10 +863,10 @@ def test_public_graphs_can_be_asked_about(public_data: Path, tmp_path: Path, nam
     folder = public_data / "zoo" / name
     if not folder.is_dir():
         pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
-    names, ceiling = ZOO[name]
+    names, least = ZOO[name]
     files = [folder / file for file in names]
     done = run_epoche("kg", "init", *files, "--out", tmp_path / "d", "--json")
-    assert json.loads(done.out)["ceiling"] >= ceiling
+    assert json.loads(done.out)["estimate"] >= least
     done = run_epoche("kg", "inspect", "--domain", tmp_path / "d", "--json")
     assert json.loads(done.out)["violation_count"] == 0
 
@@ -918,7 +919,7 @@ def test_dates_that_nobody_shares_are_asked_about_if_nothing_else_can_be(tmp_pat
     graph.write_text("\n".join(lines), "utf-8")
     done = run_epoche("kg", "init", graph, "--out", folder, "--json")
     page = json.loads(done.out)
-    assert page["ceiling"] == 12
+    assert page["estimate"] == 12
     assert read_defaults(folder) == {"birthDate"}
     assert run_epoche("cards", "--domain", folder, "--num-per-type", 12, "--out", out).code == 0
     unknown = [card for card in read_cards(out) if card.kind == "absent"]
@@ -942,8 +943,7 @@ def test_dates_that_nobody_shares_are_asked_about_if_nothing_else_can_be(tmp_pat
         ),
         (
             "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:price {n5} .",
-            "none of 40 subjects have a unique, readable name, a value that a question can state, "
-            "and another fact or a class",
+            "none of 40 subjects has a unique, readable name",
             "Give the things unique, readable names: rdfs:label, skos:prefLabel,",
         ),
         (
@@ -954,14 +954,30 @@ def test_dates_that_nobody_shares_are_asked_about_if_nothing_else_can_be(tmp_pat
         (
             'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:offerId {n} .',
             "none of its values is shared by several subjects",
-            "readiness.md says why of each predicate; rules of your own can be added by --shapes.",
+            "Rules of your own can be added by --shapes.",
         ),
         # Places lie in a country, and the country "in itself".
         (
             'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price ex:c{n5} , ex:d{n5} . '
             "ex:c{n5} ex:price ex:c{n5} .",
             "subjects have several values, so another value contradicts nothing",
-            "readiness.md says why of each predicate",
+            "Rules of your own can be added by --shapes.",
+        ),
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price [ ex:of ex:o{n} ] .',
+            "none of 40 subjects has a value that a question can state",
+            "Rules of your own can be added by --shapes.",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:taxRate {n5} . ex:o{n} a ex:Offer ; "
+            'rdfs:label "Offer {a}" ; ex:price ex:c{n5} .',
+            "none of 40 subjects has a unique, readable name",
+            "Answer the 1 question of confirm.toml (“price”)",
+        ),
+        (
+            'ex:o{n5} a ex:Offer ; rdfs:label "Offer {n5}" ; ex:price {n5} .',
+            "fewer than 15 subjects have a value",
+            "Give more data: a predicate needs at least 15 subjects.",
         ),
     ],
 )
@@ -981,3 +997,10 @@ def test_what_to_do_is_said_if_nothing_can_be_asked(
     page = (folder / "readiness.md").read_text("utf-8")
     assert reason in page
     assert advice.split(" (")[0] in page
+    assert ("no unique, readable names" in page) is advice.startswith(("Give the things", "40 of"))
+    assert "readiness.md" not in page
+    assert "0 more" not in page
+    is_offered = "question of confirm.toml" in advice
+    assert ("Nothing can be asked yet" in page) is is_offered
+    done = run_epoche("cards", "--domain", folder, "--out", tmp_path / "cards.jsonl")
+    assert ("confirm.toml" in check_error_line(done, 10)) is is_offered
