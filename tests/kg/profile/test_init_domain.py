@@ -835,6 +835,36 @@ def test_paths_are_checked_before_anything_is_written(people: Path, tmp_path: Pa
     assert list(tmp_path.iterdir()) == [own.parent]
 
 
+def test_files_of_one_name_give_cards_about_both(tmp_path: Path) -> None:
+    """Whose names are sentences, which the parser finds in questions."""
+    paths, folder = [], tmp_path / "mine"
+    for part in "ab":
+        path = tmp_path / part / "manifest.ttl"
+        path.parent.mkdir()
+        path.write_text(
+            "\n".join(
+                f'<#t{n}> a <urn:Test> ; <{RDFS}label> "{part}{"klmno"[n % 5]}{"uvwxyz"[n // 5]}s '
+                f'are not equal" ; <{EX}approvalYear> "{2000 + n % 3}"^^<{XSD}gYear> .'
+                for n in range(30)
+            )
+        )
+        paths.append(path)
+    done = run_epoche("kg", "init", *paths, "--out", folder, "--json")
+    assert read_rows(done.out)["approvalYear"]["nameable"] == 60
+    kb = KnowledgeBase.open(folder)
+    subjects = {claim.subj for claim in kb.graph.iter_claims(EX + "approvalYear")}
+    assert {iri.split("/manifest")[0] for iri in subjects} == {"file:///a", "file:///b"}
+    cards = tmp_path / "cards.jsonl"
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", cards)
+    assert done.code == 0, done.err
+    parser = ClaimParser(kb)
+    for card in read_cards(cards):
+        assert "s are not equal” " in card.question
+        reading = parser.parse_question(card.question)
+        assert isinstance(reading, Reading)
+        assert reading.claims == (card.claim,)
+
+
 def test_an_empty_graph_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "g.ttl"
     path.write_text("", "utf-8")
