@@ -41,7 +41,7 @@ class Row(NamedTuple):
     """What came of one graph."""
 
     source: Source
-    ceiling: int
+    estimate: int
     cards: dict[int, Counter[str]]
     """Number of cards asked for per label → label → number of cards."""
     leaks: dict[int, int]
@@ -126,7 +126,7 @@ def try_graph(source: Source, numbers: Sequence[int], folder: Path, *, own_shape
     problem = find_problem(output)
     _, output = run_command(*init, "--json")
     report = json.loads(output[output.index("{") : output.rindex("}") + 1])
-    ceiling = report["ceiling"]
+    estimate = report["ceiling"]
     domain = ["--domain", folder / "domain"]
     cards: dict[int, Counter[str]] = {}
     leaks: dict[int, int] = {}
@@ -155,7 +155,7 @@ def try_graph(source: Source, numbers: Sequence[int], folder: Path, *, own_shape
                 problem = problem or output.strip().splitlines()[-1]
     seconds = time.perf_counter() - start
     near_labels = read_labels(near)
-    return Row(source, ceiling, cards, leaks, near_labels, count_leaks(near), seconds, problem)
+    return Row(source, estimate, cards, leaks, near_labels, count_leaks(near), seconds, problem)
 
 
 def render_labels(counts: Counter[str], labels: str, leaks: int) -> str:
@@ -168,14 +168,14 @@ def render_table(rows: Sequence[Row], numbers: Sequence[int]) -> list[str]:
     """Renders the table in Markdown."""
     heads = [f"E / C / U of {number}" for number in numbers]
     lines = [
-        f"| graph | ceiling | {' | '.join(heads)} | near-misses C / U | seconds | remark |",
+        f"| graph | estimate | {' | '.join(heads)} | near-misses C / U | seconds | remark |",
         f"|---|---:|{'---:|' * len(heads)}---:|---:|---|",
     ]
     for row in rows:
         cells = [render_labels(row.cards[n], "ECU", row.leaks[n]) for n in numbers]
         near = render_labels(row.near_misses, "CU", row.near_miss_leaks)
         lines.append(
-            f"| {row.source.name} ({row.source.origin}) | {row.ceiling or '–'} | "
+            f"| {row.source.name} ({row.source.origin}) | {row.estimate or '–'} | "
             f"{' | '.join(cells)} | {near} | {row.seconds:.0f} | {row.problem.replace('|', ' ')} |"
         )
     return lines

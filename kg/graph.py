@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kg.base.errors import EmptyGraphError
+from kg.base.plain_text import format_count, join_first
 from kg.claims import Claim
 from kg.terms import to_ntriples
+from kg.triples.base_iris import choose_base_iris
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index, Triple
 from kg.triples.loader import DEFAULT_MAX_BYTES, FileReader
@@ -18,6 +20,9 @@ from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
     import rdflib
+
+MAX_NAMED_FILES = 3
+"""Maximum number of files that a remark names."""
 
 
 class Graph:
@@ -80,21 +85,25 @@ class Graph:
             raise EmptyGraphError("no graph file given", hint="Name at least one with --kg.")
         reader = FileReader(max_bytes)
         prefixes: dict[str, str] = {}
-        notes: list[str] = []
-        omissions: list[str] = []
-        for path in files:
-            loaded_file = reader.read_file(path)
+        n_graphs: dict[Path, int] = {}
+        n_triple_terms: dict[Path, int] = {}
+        sources = tuple(Path(file) for file in files)
+        for path, base_iri in zip(sources, choose_base_iris(sources), strict=True):
+            loaded_file = reader.read_file(path, base_iri)
             prefixes.update(loaded_file.prefixes)
-            notes += loaded_file.notes
-            omissions += loaded_file.omissions
-        index, index_notes = reader.build_index()
-        notes += index_notes
+            n_graphs[path] = loaded_file.n_graphs
+            n_triple_terms[path] = loaded_file.n_triple_terms
+        index, notes = reader.build_index()
+        merged = _describe_counts(n_graphs, "{} merged into one", "named graph")
+        omissions = _describe_counts(
+            n_triple_terms, "{} about triples (RDF 1.2 triple terms) left out", "statement"
+        )
         return cls(
             index,
             sha256=reader.sha256,
             prefixes=prefixes,
-            sources=tuple(Path(path) for path in files),
-            notes=tuple(notes),
+            sources=sources,
+            notes=(*merged, *notes),
             omissions=tuple(omissions),
         )
 
@@ -180,6 +189,17 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.index)
+
+
+def _describe_counts(counts: Mapping[Path, int], remark: str, noun: str) -> list[str]:
+    """Returns one remark on all files that have something, with the number of it."""
+    names = [path.name for path, n in counts.items() if n]
+    if not names:
+        return []
+    total = remark.format(format_count(sum(counts.values()), noun))
+    if len(names) == 1:
+        return [f"{names[0]}: {total}"]
+    return [f"{total}, of {len(names):,} files: {join_first(names, MAX_NAMED_FILES)}"]
 
 
 def write_ntriples(index: Index) -> bytes:

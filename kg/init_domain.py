@@ -49,7 +49,7 @@ def main(
     # Loaded here, so that `epoche --help` stays quick.
     from kg.base.errors import SettingError
     from kg.base.files import to_json_bytes, write_files_atomic
-    from kg.base.plain_text import clean_text, format_count
+    from kg.base.plain_text import clean_text
     from kg.graph import Graph
     from kg.profile.answers import read_answers, refuse_unknown_answers
     from kg.profile.draft import DomainTexts, draft_domain
@@ -61,6 +61,7 @@ def main(
         is_unchanged,
         place_files,
     )
+    from kg.profile.readiness import describe_doubtful
     from kg.profile.review import (
         REVIEW_FILE,
         REVIEW_PAGE,
@@ -122,11 +123,8 @@ def main(
     (print_text if report.asked else print_warning)(report.summary)
     for row in report.predicates[: report.asked]:
         print_text(f"  {row.label}: up to {row.ceiling:,} cards per label ({row.support})")
-    if report.doubtful and report.asked:
-        print_text(
-            f"{format_count(report.doubtful, 'more predicate')} could be asked about if the data's "
-            f"rule is true in the world: say so in {out / 'confirm.toml'} and run this again"
-        )
+    if doubtful := describe_doubtful(report):
+        print_text(f"{doubtful}: say so in {out / 'confirm.toml'} and run this again")
     print_text(f"→ {', '.join(map(str, files))}")
     if facts:
         print_text(f"To reject facts that no passage states, open {out / REVIEW_PAGE}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from kg.base.plain_text import format_count
+from kg.base.plain_text import format_count, join_list
 from kg.profile.predicates import PredicateProfile
 from kg.profile.rules import RuleKind
 from kg.triples.index import Index
@@ -24,28 +24,29 @@ OTHER_KINDS = 39
 
 FORMULA = (
     "The ceiling of a predicate is a number of cards of each label that is never exceeded: a "
-    "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, so "
-    "it is floor(n / 3) of the n subjects with a unique, readable name, a value that a question "
-    "can state, and another fact or a class. Facts that follow from the ontology count. If a "
-    "subject may have several values, a triplet can also ask about three values: floor(m / 3) of "
-    "the m values that can be named is added. Where a single rule contradicts, there are no more "
-    "triplets than subjects without the most frequent value, since a YES or a NO is about one of "
-    "these; no more than pairs of a true and a false claim about a value whose subjects have "
-    "equally many words in common with it, because names would tell the answers of others; for a "
-    "rule of one direction no more than there are ends of chains with a true claim that fits them "
-    f"in this way, which a NO is about; and one for each {OTHER_KINDS} of another kind. A true "
-    "value is set aside for each UNKNOWN card: of a predicate with more than "
-    f"{LARGE_PREDICATE:,} facts at most a tenth of them. It is 0 where no rule can contradict. The "
-    "total counts predicates that link the same things, such as parent and child, once, by the "
-    "largest ceiling, because their facts are set aside together; and of n subjects of which k do "
-    "not have the most frequent value, nk / (n + k) triplets, because UNKNOWN cards use these up, "
-    "too; of rules of one direction a quarter, because UNKNOWN cards break the chains that a NO "
-    "needs, and few subjects that are alike stand above and below a third one. "
-    "Fewer cards are made where names, facts and numbers of links do not match; where no "
-    "triplet can be made, pairs of a YES and a NO are. Asked about are predicates that can give "
-    f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
-    "true; if there is none, those with dates, numbers or things that few or no subjects share, of "
-    "which the total counts one triplet for four subjects."
+    "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, "
+    "so it is floor(n / 3) of the n subjects with a unique, readable name, a value that a "
+    "question can state, and another fact or a class. Facts that follow from the ontology count. "
+    "If a subject may have several values, a triplet can also ask about three values: floor(m / "
+    "3) of the m values that can be named is added. Where a single rule contradicts, there are no "
+    "more triplets than subjects without the most frequent value, since a YES or a NO is about "
+    "one of these; no more than pairs of a true and a false claim about a value whose subjects "
+    "have equally many words in common with it, because names would tell the answers of others; "
+    "for a rule of one direction no more than there are chains of links that a NO can ask about "
+    f"the wrong way round beside a YES that fits it in this way; and one for each {OTHER_KINDS} "
+    "of another kind. A true value is set aside for each UNKNOWN card: of a predicate with more "
+    f"than {LARGE_PREDICATE:,} facts at most a tenth of them. It is 0 where no rule can "
+    "contradict. The total is no such bound but an estimate, which some graphs exceed. It is at "
+    "most the sum of the ceilings: it counts predicates that link the same things, such as parent "
+    "and child, once, by the largest ceiling, because their facts are set aside together; of n "
+    "subjects of which k do not have the most frequent value, nk / (n + k) triplets, because "
+    "UNKNOWN cards use these up, too; and of rules of one direction a quarter, because UNKNOWN "
+    "cards break the chains that a NO needs, and few subjects that are alike stand above and below "
+    "a third one. Fewer cards are made where names, facts and numbers of "
+    "links do not match; where no triplet can be made, pairs of a YES and a NO are. Asked about "
+    f"are predicates that can give {MIN_CEILING} triplets in which the value of the UNKNOWN card "
+    "is shared, so that it can be true; if there is none, those with dates, numbers or things "
+    "that few or no subjects share, of which the total counts one triplet for four subjects."
 )
 
 
@@ -129,20 +130,20 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     """Says why a predicate gives fewer than ``MIN_CEILING`` triplets."""
     n = profile.nameable_subjects
     if n < 3 * MIN_CEILING or 2 * n < profile.subjects:
-        total = format_count(profile.subjects, "subject")
         if 2 * profile.blank_subjects > profile.subjects:
             which = "all" if profile.blank_subjects == profile.subjects else "most"
+            total = format_count(profile.subjects, "subject")
             return f"{which} of its {total} are blank nodes, which have no name"
-        verb = "has" if n == 1 else "have"
-        return (
-            f"{f'only {n:,}' if n else 'none'} of {total} {verb} a unique, readable name, a value "
-            "that a question can state, and another fact or a class"
-        )
+        return _explain_few_subjects(profile)
     if rule == "one way":
-        n_ends = format_count(max(profile.ends), "end")
+        if not profile.chained_subjects:
+            return "it makes no chains of links that a NO could ask about the wrong way round"
+        n_ends = max(profile.ends)
+        which = f"only {format_count(n_ends, 'such question')}" if n_ends else "no such question"
         return (
-            f"only {n_ends} of chains of two links can be asked about, with a true claim whose "
-            "names have as many words in common"
+            f"a NO asks about a chain of links the wrong way round, and {which} "
+            f"{'have' if n_ends > 1 else 'has'} names as alike as those of a YES, without which "
+            "names would tell the answer"
         )
     if profile.values == 1:
         return "all have the same value"
@@ -156,6 +157,32 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     if profile.fitting_pairs < MIN_CEILING:
         return "the words of its subjects' names tell their values"
     return "nearly all have the same value"
+
+
+def _explain_few_subjects(profile: PredicateProfile) -> str:
+    """Says what the subjects lack that cannot be asked about."""
+    left = profile.known_subjects
+    lost = []
+    for n, what in (
+        (profile.named_subjects, "a unique, readable name"),
+        (profile.stated_subjects, "a value that a question can state"),
+        (profile.nameable_subjects, "another fact or a class"),
+    ):
+        if n < left:
+            lost.append((n, what))
+        left = n
+    total = format_count(profile.known_subjects, "subject")
+    if not lost:
+        return f"fewer than {3 * MIN_CEILING} subjects have a value"
+    start = f"{f'only {left:,}' if left else 'none'} of {total}"
+    if len(lost) == 1:
+        return f"{start} {'have' if left > 1 else 'has'} {lost[0][1]}"
+    steps = [
+        f"{f'{n:,}' if n else 'none'} {'of these ' * bool(number)}"
+        f"{'have' if n > 1 else 'has'} {what}"
+        for number, (n, what) in enumerate(lost)
+    ]
+    return f"{start} can be asked about: {join_list(steps)}"
 
 
 def find_shared_links(index: Index, predicates: Iterable[str]) -> dict[str, str]:

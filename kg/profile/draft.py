@@ -35,6 +35,7 @@ from kg.profile.readiness import (
     ReadinessReport,
     assess_predicates,
     build_report,
+    describe_doubtful,
     describe_notes,
     describe_vocabulary,
 )
@@ -369,15 +370,14 @@ def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainText
 
 def render_page(report: ReadinessReport) -> str:
     """Renders the readiness page in Markdown."""
+    doubtful = describe_doubtful(report)
     lines = [
         f"# What can be asked about {_escape(report.domain)}",
         "",
         " ".join(filter(None, (report.summary, report.advice))),
         "",
-        f"`shapes.ttl` has {format_count(report.rules, 'rule')} that hold in the graph's "
-        f"{report.triples:,} triples. {format_count(report.doubtful, 'more predicate')} could be "
-        "asked about if the rule that the data confirm is true in the world, too: say so in "
-        "`confirm.toml`.",
+        f"`shapes.ttl` has {format_count(report.rules, 'rule')}, confirmed by the graph's "
+        f"{report.triples:,} triples.{f' {doubtful}: say so in `confirm.toml`.' * bool(doubtful)}",
         "",
         *(
             [f"Left out, because {_LEFT_OUT}: {'; '.join(map(_escape, report.left_out))}.", ""]

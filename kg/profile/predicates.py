@@ -92,9 +92,14 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     is_acyclic: bool
     derived_facts: int
     """Facts that follow from others by the graph's axioms. The numbers below count them, too."""
+    known_subjects: int
+    """Subjects with a value."""
+    named_subjects: int
+    """Those of them with a unique, readable name."""
+    stated_subjects: int
+    """Those of these with a value that a question can state."""
     nameable_subjects: int
-    """Subjects with a unique, readable name, a value that a question can state, and another fact
-    or a class."""
+    """Those of these with another fact or a class: subjects that can be asked about."""
     nameable_values: int
     """Values that a question can state, of subjects that it can name; 0 if all are literals."""
     askable_subjects: int
@@ -193,7 +198,8 @@ class GraphProfiler:
         counts = Counter(o for _, o in pairs)
         known = self._list_known_values(p)
         named = self._select_named(known, subjects)
-        objects = {o for s, every in known.items() if is_nameable(s) for o in every}
+        of_named = {s: every for s, every in known.items() if is_nameable(s)}
+        objects = {o for every in of_named.values() for o in every}
         holders = Counter(value for values in named.values() for value in values)
         named_links = [(s, o) for s, values in named.items() for o in values]
         n_said = sum(self._names.says(s, o) or self._names.says(o, s) for s, o in named_links)
@@ -236,6 +242,9 @@ class GraphProfiler:
             is_asymmetric=is_asymmetric(links),
             is_acyclic=_is_acyclic(links),
             derived_facts=self._closure.count_triples(p) - len(pairs),
+            known_subjects=len(known),
+            named_subjects=len(of_named),
+            stated_subjects=sum(any(map(is_nameable, every)) for every in of_named.values()),
             nameable_subjects=len(named),
             nameable_values=sum(map(is_nameable, objects)) if len(literals) < len(counts) else 0,
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),

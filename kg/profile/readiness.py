@@ -53,8 +53,10 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     subjects: int
     blank: int
     """Subjects that are blank nodes, which have no name."""
+    named: int
+    """Subjects with a unique, readable name."""
     nameable: int
-    """Subjects that a question can name, with a value that it can state."""
+    """Those of them with a value that a question can state, and another fact or a class."""
     ceiling: int
     """The largest number of cards of each label."""
     counted: int
@@ -81,8 +83,8 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
     domain: str
     triples: int
     ceiling: int
-    """The number of cards of each label of all predicates that are asked about: the sum of what is
-    counted of their ceilings."""
+    """About how many cards of each label all predicates that are asked about give: the sum of what
+    is counted of their ceilings, which may be exceeded."""
     asked: int
     """Number of predicates that are asked about."""
     doubtful: int
@@ -227,8 +229,7 @@ def describe_vocabulary(graph: Graph, names: Names) -> str:
     return (
         f"Nothing can be asked: the graph is a vocabulary, which defines terms ({n_terms:,} of its "
         f"{format_count(len(things), 'thing')} are classes and predicates) and states no facts "
-        "about things that could be asked; give it together with data that use it (`epoche kg init "
-        "DATA VOCABULARY`)."
+        "about things that could be asked."
     )
 
 
@@ -264,7 +265,7 @@ def build_report(
 def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabulary: str) -> str:
     if n_asked:
         return (
-            f"{n_asked} of {len(rows)} predicates can be asked about, with up to {ceiling:,} "
+            f"{n_asked} of {len(rows)} predicates can be asked about, with about {ceiling:,} "
             "cards of each label (YES, NO, UNKNOWN)."
         )
     if vocabulary and not any(row.is_doubtful for row in rows):
@@ -274,19 +275,19 @@ def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabula
             "Nothing can be asked: the graph describes classes and names, but states no facts "
             "about things."
         )
-    with_rule = [row for row in rows if row.rule and not row.is_doubtful]
-    if with_rule and not any(row.nameable for row in with_rule):
+    if any(row.is_doubtful for row in rows):
+        return (
+            "Nothing can be asked yet: the rules by which questions could be answered may be false "
+            "in the world; confirm.toml lists them."
+        )
+    with_rule = [row for row in rows if row.rule]
+    if with_rule and not any(row.named for row in with_rule):
         return (
             "Nothing can be asked: the things that rules are about have no unique, readable names."
         )
-    if any(row.is_doubtful for row in rows):
-        return (
-            "Nothing can be asked yet: every rule that the data confirm may be false in the world; "
-            "confirm.toml lists them."
-        )
     return (
         "Nothing can be asked: no predicate has a rule that could contradict a claim and enough "
-        "subjects with unique, readable names."
+        "that can be asked about."
     )
 
 
@@ -303,7 +304,7 @@ def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
             "this again."
         )
     if is_vocabulary:
-        return "Give data that use the vocabulary, too."
+        return "Give it together with data that use it: `epoche kg init DATA VOCABULARY`."
     with_rule = [row for row in rows if row.rule]
     n_blank = sum(row.blank for row in with_rule)
     if 2 * n_blank > sum(row.subjects for row in with_rule):
@@ -311,14 +312,24 @@ def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
             f"{n_blank:,} of {sum(row.subjects for row in with_rule):,} facts for which there is a "
             "rule are about blank nodes: give these IRIs and names (rdfs:label)."
         )
-    if with_rule and 2 * sum(row.nameable for row in with_rule) < sum(
-        r.subjects for r in with_rule
-    ):
+    if 2 * sum(row.named for row in with_rule) < sum(row.subjects for row in with_rule):
         return (
             "Give the things unique, readable names: rdfs:label, skos:prefLabel, or a predicate of "
             "your own that ends in name, title or label."
         )
-    return "readiness.md says why of each predicate; rules of your own can be added by --shapes."
+    if all(row.subjects < 3 * MIN_CEILING for row in rows):
+        return f"Give more data: a predicate needs at least {3 * MIN_CEILING} subjects."
+    return "Rules of your own can be added by --shapes."
+
+
+def describe_doubtful(report: ReadinessReport) -> str:
+    """Says that rules in doubt would give more to ask about; empty if there are none."""
+    if not report.doubtful or not report.asked:
+        return ""
+    return (
+        f"{format_count(report.doubtful, 'more predicate')} could be asked about if the rule that "
+        "the data confirm is true in the world, too"
+    )
 
 
 def _assess_predicate(
@@ -363,6 +374,7 @@ def _assess_predicate(
         facts=profile.facts,
         subjects=profile.subjects,
         blank=profile.blank_subjects,
+        named=profile.named_subjects,
         nameable=profile.nameable_subjects,
         ceiling=0 if reason else compute_ceiling(profile, rule, kinds),
         counted=0

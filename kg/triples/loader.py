@@ -24,6 +24,7 @@ from kg.base.errors import (
     MissingFileError,
 )
 from kg.base.files import require_file
+from kg.base.plain_text import format_count
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index
 from kg.triples.jsonld_context import insert_local_contexts
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 FORMATS = {
     ".ttl": "TURTLE",
     ".turtle": "TURTLE",
+    ".n3": "TURTLE",
     ".nt": "N_TRIPLES",
     ".nq": "N_QUADS",
     ".trig": "TRIG",
@@ -66,10 +68,10 @@ class LoadedFile(NamedTuple):
     """The declarations of a file, without its triples."""
 
     prefixes: dict[str, str]
-    notes: list[str]
-    """Remarks about the file, e.g. that its named graphs were merged."""
-    omissions: list[str]
-    """What was left out, in sentences."""
+    n_graphs: int
+    """Number of named graphs, which were merged."""
+    n_triple_terms: int
+    """Number of statements about triples, which were left out."""
 
 
 def detect_format(path: Path) -> str:
@@ -162,10 +164,15 @@ class FileReader:
         with pause_garbage_collection():
             index = build_index(self._terms, self._links_by_predicate)
         duplicates = self._statement_count - len(index)
-        return index, [f"{duplicates} duplicate triples ignored"] if duplicates else []
+        remark = f"{format_count(duplicates, 'duplicate triple')} ignored"
+        return index, [remark] if duplicates else []
 
-    def read_file(self, path: Path | str) -> LoadedFile:
+    def read_file(self, path: Path | str, base_iri: str) -> LoadedFile:
         """Reads one file's triples.
+
+        Args:
+            path: the file.
+            base_iri: what its relative IRIs resolve against, see ``choose_base_iris``.
 
         Raises:
             MissingFileError, GraphFormatError, GraphSyntaxError, GraphTooLargeError,
@@ -189,13 +196,12 @@ class FileReader:
             entity_guard = EntityGuard(XmlTranscoder(source, path), path)
             if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
                 source = entity_guard
-            # The base IRI uses only the file name, so that relative IRIs resolve to the same text
-            # in any folder. Without a base, lenient mode would accept an "IRI" that can be
-            # mistaken for the term text of a blank node or a literal.
+            # Without a base, lenient mode would accept an "IRI" that can be mistaken for the term
+            # text of a blank node or a literal.
             parser = pyoxigraph.parse(
                 _guard_stream(source, rdf_format, path),
                 rdf_format,
-                base_iri=f"file:///{_quote_file_name(path)}",
+                base_iri=base_iri,
                 lenient=True,
             )
             try:
@@ -219,17 +225,8 @@ class FileReader:
                 where=str(path),
                 hint="Check that it is the right file.",
             )
-        notes = []
-        if counts.graphs:
-            notes.append(f"{path.name}: {counts.graphs} named graphs merged into one")
         self._statement_count += counts.statements
-        omissions = []
-        if counts.triple_terms:
-            omissions.append(
-                f"{path.name}: statements about triples (RDF 1.2 triple terms) are left out: "
-                f"{counts.triple_terms}"
-            )
-        return LoadedFile(prefixes, notes, omissions)
+        return LoadedFile(prefixes, counts.graphs, counts.triple_terms)
 
     def make_blank_label(self) -> str:
         """Makes a new blank node label: ``_:b0``, ``_:b1`` … in order of first occurrence."""
@@ -281,6 +278,11 @@ def _convert_parser_errors(path: Path, format_name: str) -> Iterator[None]:
         hint = "Correct the file at this place."
         if "UTF-8" in text:
             hint = "Convert the file: iconv -f latin1 -t utf-8, if it is in Latin-1."
+        elif path.name.lower().removesuffix(".gz").endswith(".n3"):
+            hint = (
+                "Correct the file at this place, or take out what N3 has beyond Turtle, such as "
+                "rules (=>), formulas ({ }) and paths (!)."
+            )
         raise GraphSyntaxError(
             f"the graph does not parse: {text}", where=where, hint=hint
         ) from error
@@ -301,12 +303,6 @@ def _guard_stream(source: Readable, rdf_format: RdfFormat, path: Path) -> bytes 
         return insert_local_contexts(read_json_with_depth_limit(source, path), path)
     # The parser only ever calls read().
     return cast("IO[bytes]", source)
-
-
-def _quote_file_name(path: Path) -> str:
-    from urllib.parse import quote
-
-    return quote(path.name, safe="")
 
 
 class _FileCounts(NamedTuple):

@@ -171,9 +171,29 @@ class Phrasebook(EntityNames):
         return self.labels.get_language(iri) if is_own else ""
 
     def get_class_noun(self, iri: str) -> str:
-        """Returns a class as a common noun: ``wm:WaterBody`` → "water body"."""
-        name = self._codes.drop(iri, self.get_label(iri))
-        return to_common_noun(name, self.get_label_language(iri))
+        """Returns a class as a common noun: ``wm:WaterBody`` → "water body".
+
+        A class with joined words that facts mention has the name that it has there: "WaterBody".
+        """
+        label = self.get_label(iri)
+        name = self._codes.drop(iri, label)
+        noun = to_common_noun(name, self.get_label_language(iri))
+        if name == label and " " in noun:
+            entity_name = self.get_entity_name(iri)
+            if " " not in entity_name and self._is_in_facts(iri):
+                return entity_name
+        return noun
+
+    def _is_in_facts(self, iri: str) -> bool:
+        """Returns whether facts that a sentence can state link a term with others."""
+        get_id, index = self.index.terms.get, self.index
+        node, preds = get_id(iri), map(get_id, self.domain.predicates)
+        return node is not None and any(
+            index.find_subjects(p, node)
+            or any(not index.terms.is_literal(o) for o in index.find_objects(node, p))
+            for p in preds
+            if p is not None
+        )
 
     # -- sentences -----------------------------------------------------------------------------
 

@@ -30,6 +30,11 @@ _DOCUMENT = re.compile(
     r"|https?://(?!.*/(?:resource|id|entity)/).*\.(?:html?|php|aspx?|pdf|jpe?g|png|gif|svg|tiff?)",
     re.IGNORECASE,
 )
+# "bnodes are not existentials", but no "cell that is dividing", and no verb at either end.
+_CLAUSE = re.compile(
+    r"[^“”\"]*[^\s“”\"](?<!\bthat)(?<!\bwhich)(?<!\bwho)(?<!\bwhat)(?<!\bwhere)(?<!\bwhen)(?<!\bhow)"
+    r" (?:is|are|was|were|has|have|had|cannot|(?:do|does|did|must|should) not) [^“”\"]+"
+)
 _UUID = re.compile(
     r"\b(?:[0-9a-fA-F]{8}(?:[- ][0-9a-fA-F]{4}){3}[- ][0-9a-fA-F]{12}"
     r"|(?=\d*[a-fA-F])[0-9a-fA-F]{32,})\b"
@@ -102,6 +107,14 @@ def is_missing_value(value: str) -> bool:
 def is_document_address(iri: str) -> bool:
     """Returns whether an IRI looks like the address of a document, such as a page or a picture."""
     return _DOCUMENT.fullmatch(iri) is not None
+
+
+def is_clause(name: str) -> bool:
+    """Returns whether a name reads like a sentence of its own, so that it needs quotes in another.
+
+    Only verbs in small letters count: "Al Has River" is a name.
+    """
+    return _CLAUSE.fullmatch(name) is not None
 
 
 def is_readable_label(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from kg.claims import Claim
 from kg.graph import Graph
 from kg.shapes import Shapes
 from kg.terms import RDF_TYPE, from_rdflib, parse_literal, to_rdflib, write_literal
+from kg.triples.base_iris import choose_base_iris
 from kg.triples.loader import FORMATS
 
 TURTLE = """@prefix e: <http://e/> .
@@ -33,6 +35,7 @@ e:a e:p e:b, "x", "y"@EN, "1.00"^^<http://www.w3.org/2001/XMLSchema#decimal>, 01
     e:q [ e:p "line\\nbreak \\"quoted\\" \\\\" ], _:named .
 _:named e:p true .
 """
+SHACL = "@prefix sh: <http://www.w3.org/ns/shacl#> ."
 RDFLIB_FORMATS = {
     ".ttl": "turtle",
     ".nt": "nt",
@@ -69,7 +72,7 @@ def test_every_format_gives_the_same_graph(tmp_path, extension, compression_suff
     graph = Graph.load(write_graph(tmp_path, f"g{extension}{compression_suffix}", data))
     assert isomorphic(graph.to_rdflib(), reference)
     assert len(graph) == len(reference) == len(list(graph.iter_claims()))
-    merge_notes = [note for note in graph.notes if "named graphs merged" in note]
+    merge_notes = [note for note in graph.notes if "named graph" in note]
     assert bool(merge_notes) == (extension in {".trig", ".nq"})
 
 
@@ -333,6 +336,68 @@ def test_relative_iris_do_not_depend_on_the_folder(tmp_path):
         path = write_graph(tmp_path / folder, "g.ttl", "<> <#p> <x> .")
         claims.append(list(Graph.load(path).iter_claims()))
     assert claims[0] == claims[1] == [Claim("file:///g.ttl", "file:///g.ttl#p", "file:///x")]
+
+
+def write_in_folders(tmp_path, texts):
+    paths = [tmp_path / name for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return paths
+
+
+def test_files_of_one_name_are_different_documents(tmp_path, monkeypatch):
+    texts = {
+        "in/a/m.ttl": "<#x> <#p> <other.ttl> .",
+        "in/b/m.ttl": "<#x> <#p> <../a/m.ttl> .",
+        "in/a/other.ttl": "<> <m.ttl#p> <http://e/x> .",
+        "far.ttl": "<> <http://e/p> <http://e/y> .",
+    }
+    paths = write_in_folders(tmp_path, texts)
+    claims = [
+        Claim("file:///a/m.ttl#x", "file:///a/m.ttl#p", "file:///a/other.ttl"),
+        Claim("file:///b/m.ttl#x", "file:///b/m.ttl#p", "file:///a/m.ttl"),
+        Claim("file:///a/other.ttl", "file:///a/m.ttl#p", "http://e/x"),
+        Claim("file:///far.ttl", "http://e/p", "http://e/y"),
+    ]
+    assert set(Graph.load(paths).iter_claims()) == set(claims)
+    for folder in ("in", "in/a"):  # neither the current folder nor the way to a file matters
+        monkeypatch.chdir(tmp_path / folder)
+        near = [os.path.relpath(path) for path in paths]
+        assert set(Graph.load(near[::-1]).iter_claims()) == set(claims)
+    (tmp_path / "link").symlink_to(tmp_path / "in" / "a")
+    assert set(Graph.load([tmp_path / "link" / "m.ttl", *paths[1:]]).iter_claims()) == set(claims)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a/m.ttl", "b/n.ttl"],
+        ["a/m.ttl", "a/m.ttl.gz"],
+        ["a/m.nt", "b/m.nt", "c/n.ttl"],  # N-Triples has no relative IRIs
+    ],
+)
+def test_bases_are_names_alone_if_these_differ(names):
+    expected = [f"file:///{Path(name).name}" for name in names]
+    assert choose_base_iris([Path(name) for name in names]) == expected
+
+
+def test_a_file_above_others_of_its_name_keeps_its_base():
+    names = ["m.ttl", "b/c d/m.ttl", "b/e/m.ttl", "b/e/m.ttl", "b/n.ttl"]
+    ends = [name.removeprefix("file:///") for name in choose_base_iris([*map(Path, names)])]
+    assert ends == ["m.ttl", "b/c%20d/m.ttl", "b/e/m.ttl", "b/e/m.ttl", "b/n.ttl"]
+
+
+@pytest.mark.parametrize("name", ["g.n3", "g.N3.gz"])
+def test_n3_is_read_as_turtle(tmp_path, name):
+    graph = Graph.load(write_graph(tmp_path, name, TURTLE))
+    reference = Graph.load(write_graph(tmp_path, "g.ttl", TURTLE))
+    assert list(graph.iter_claims()) == list(reference.iter_claims())
+    shapes = f"{SHACL} [] sh:targetSubjectsOf <http://p> ; sh:nodeKind sh:IRI ."
+    assert Shapes.load(write_graph(tmp_path, name, shapes)).list_constraints()
+    rule = "{ ?x <http://p> ?y } => { ?y <http://q> ?x } ."
+    with pytest.raises(GraphSyntaxError, match="what N3 has beyond Turtle, such as rules"):
+        Graph.load(write_graph(tmp_path, name, rule))
 
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)

@@ -35,8 +35,8 @@ SHAPES = "e:S sh:targetSubjectsOf e:in ; sh:property [ sh:path e:in ; sh:maxCoun
             "e:s rdf:subject e:a ; rdf:predicate e:p ; rdf:object e:b ; e:source e:x .",
             "(statements: 1)",
         ),
-        ("<< e:a e:p e:b >> e:source e:x .", "graph.ttl: statements about triples"),
-        ("e:a e:p e:b {| e:source e:x |} .", "(RDF 1.2 triple terms) are left out: 1"),
+        ("<< e:a e:p e:b >> e:source e:x .", "graph.ttl: 1 statement about triples"),
+        ("e:a e:p e:b {| e:source e:x |} .", "about triples (RDF 1.2 triple terms) left out"),
         ("e:C owl:unionOf ( e:A e:B ) .", ""),
         ("e:C rdfs:subClassOf [ a owl:Restriction ; owl:onProperty e:p ; owl:hasValue 3 ] .", ""),
     ],
@@ -100,7 +100,19 @@ def test_facts_of_named_graphs_are_used(tmp_path: Path, extension: str) -> None:
         path.write_text("<http://e/a> <http://e/p> <http://e/b> <http://e/g> .")
     graph = Graph.load(path)
     assert len(graph) == 1
-    assert graph.notes == (f"graph.{extension}: 1 named graphs merged into one",)
+    assert graph.notes == (f"graph.{extension}: 1 named graph merged into one",)
+
+
+def test_many_files_with_named_graphs_give_one_remark(tmp_path: Path) -> None:
+    paths = [tmp_path / f"g{number}.trig" for number in range(6)]
+    for path in paths:
+        subject = f"<http://e/{path.stem}>"
+        path.write_text(
+            f"{subject} {{ {subject} <http://e/p> 1 }} <http://e/h> {{ {subject} <http://e/p> 2 }}"
+        )
+    assert Graph.load(paths).notes == (
+        "12 named graphs merged into one, of 6 files: g0.trig, g1.trig, g2.trig and 3 more",
+    )
 
 
 @pytest.mark.parametrize("engine", ["incremental", "pyshacl"])

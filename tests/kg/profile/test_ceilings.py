@@ -251,3 +251,39 @@ def test_what_words_of_names_tell_is_not_asked(tmp_path: Path) -> None:
         0,
         "the words of its subjects' names tell their values",
     )
+
+
+@pytest.mark.parametrize("n_loose", [0, 3])
+def test_a_direction_that_names_tell_is_not_asked(tmp_path: Path, n_loose: int) -> None:
+    """Parts of parts share a word with what they are parts of, and the others do not."""
+    lines = [HEAD]
+    for n in range(24):
+        first, second, third = (make_name(3 * n + m) for m in range(3))
+        names = (f"{first} {second}", second, third)
+        if n < n_loose:
+            names = (first, second, third)
+        for m, name in enumerate(names):
+            lines.append(f'ex:t{n}_{m} a ex:Part ; rdfs:label "{name}" .')
+        lines.append(f"ex:t{n}_0 ex:partOf ex:t{n}_1 . ex:t{n}_1 ex:partOf ex:t{n}_2 .")
+    (tmp_path / "g.ttl").write_text("\n".join(lines), "utf-8")
+    flags = ("--out", tmp_path / "mine", "--json")
+    report = json.loads(run_epoche("kg", "init", tmp_path / "g.ttl", *flags).out)
+    (row,) = report["predicates"]
+    which = f"only {n_loose} such questions have" if n_loose else "no such question has"
+    assert row["reason"] == (
+        f"a NO asks about a chain of links the wrong way round, and {which} names as alike as "
+        "those of a YES, without which names would tell the answer"
+    )
+    assert "rdfs:label" not in report["advice"]
+
+
+def test_links_without_chains_have_no_wrong_way_round(tmp_path: Path) -> None:
+    lines = [HEAD, "ex:hasTag a <http://www.w3.org/2002/07/owl#AsymmetricProperty> ."]
+    for n in range(40):
+        lines.append(f'ex:t{n} a ex:Part ; rdfs:label "{make_name(n)}" ; ex:hasTag ex:u{n % 7} .')
+        lines.append(f'ex:u{n % 7} a ex:Tag ; rdfs:label "Tag {"abcdefg"[n % 7]}" .')
+    (tmp_path / "g.ttl").write_text("\n".join(lines), "utf-8")
+    flags = ("--out", tmp_path / "mine", "--json")
+    report = json.loads(run_epoche("kg", "init", tmp_path / "g.ttl", *flags).out)
+    (row,) = report["predicates"]
+    assert row["reason"].startswith("it makes no chains of links")

@@ -351,7 +351,7 @@ def test_a_rejected_rule_is_no_longer_in_doubt(tmp_path: Path) -> None:
         assert "Answer the" not in report["advice"]
         (row,) = report["predicates"]
         assert row["reason"] == "confirm.toml says that its rule is false in the world"
-        assert "0 more predicates could be asked" in (folder / "readiness.md").read_text("utf-8")
+        assert "could be asked about" not in (folder / "readiness.md").read_text("utf-8")
         # The answer stays, with what it is about.
         confirm = (folder / "confirm.toml").read_text("utf-8")
         assert f'\n"{EX}price" = false  # price: 40 of 40 subjects have one value' in confirm
@@ -803,7 +803,8 @@ def test_notes_on_an_ontology_and_its_terms_are_no_facts(
                 for n in range(40)
             )
             + "<urn:x> <urn:status> '1' .",
-            "is a vocabulary, which defines terms (40 of its 41 things are classes and predicates)",
+            "is a vocabulary, which defines terms (40 of its 41 things are classes and predicates) "
+            "and states no facts about things that could be asked.",
         ),
         (
             "\n".join(f'[] <urn:p:year> "{n % 3}" .' for n in range(40)),
@@ -834,6 +835,36 @@ def test_paths_are_checked_before_anything_is_written(people: Path, tmp_path: Pa
     assert list(tmp_path.iterdir()) == [own.parent]
 
 
+def test_files_of_one_name_give_cards_about_both(tmp_path: Path) -> None:
+    """Whose names are sentences, which the parser finds in questions."""
+    paths, folder = [], tmp_path / "mine"
+    for part in "ab":
+        path = tmp_path / part / "manifest.ttl"
+        path.parent.mkdir()
+        path.write_text(
+            "\n".join(
+                f'<#t{n}> a <urn:Test> ; <{RDFS}label> "{part}{"klmno"[n % 5]}{"uvwxyz"[n // 5]}s '
+                f'are not equal" ; <{EX}approvalYear> "{2000 + n % 3}"^^<{XSD}gYear> .'
+                for n in range(30)
+            )
+        )
+        paths.append(path)
+    done = run_epoche("kg", "init", *paths, "--out", folder, "--json")
+    assert read_rows(done.out)["approvalYear"]["nameable"] == 60
+    kb = KnowledgeBase.open(folder)
+    subjects = {claim.subj for claim in kb.graph.iter_claims(EX + "approvalYear")}
+    assert {iri.split("/manifest")[0] for iri in subjects} == {"file:///a", "file:///b"}
+    cards = tmp_path / "cards.jsonl"
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", cards)
+    assert done.code == 0, done.err
+    parser = ClaimParser(kb)
+    for card in read_cards(cards):
+        assert "s are not equal” " in card.question
+        reading = parser.parse_question(card.question)
+        assert isinstance(reading, Reading)
+        assert reading.claims == (card.claim,)
+
+
 def test_an_empty_graph_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "g.ttl"
     path.write_text("", "utf-8")
@@ -854,7 +885,7 @@ ZOO = {
     "sport-worldcup": (["world-cup-2018.ttl.gz"], 100),
     "stardog-music": (["music.ttl.gz"], 100),
 }
-"""Public graphs: their files, and the least ceiling of all predicates."""
+"""Public graphs: their files, and the least estimate for all predicates."""
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -862,10 +893,10 @@ def test_public_graphs_can_be_asked_about(public_data: Path, tmp_path: Path, nam
     folder = public_data / "zoo" / name
     if not folder.is_dir():
         pytest.skip("needs zoo/ in the folder that EPOCHE_PUBLIC_DATA names")
-    names, ceiling = ZOO[name]
+    names, least = ZOO[name]
     files = [folder / file for file in names]
     done = run_epoche("kg", "init", *files, "--out", tmp_path / "d", "--json")
-    assert json.loads(done.out)["ceiling"] >= ceiling
+    assert json.loads(done.out)["ceiling"] >= least
     done = run_epoche("kg", "inspect", "--domain", tmp_path / "d", "--json")
     assert json.loads(done.out)["violation_count"] == 0
 
@@ -942,8 +973,7 @@ def test_dates_that_nobody_shares_are_asked_about_if_nothing_else_can_be(tmp_pat
         ),
         (
             "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:price {n5} .",
-            "none of 40 subjects have a unique, readable name, a value that a question can state, "
-            "and another fact or a class",
+            "none of 40 subjects has a unique, readable name",
             "Give the things unique, readable names: rdfs:label, skos:prefLabel,",
         ),
         (
@@ -954,14 +984,30 @@ def test_dates_that_nobody_shares_are_asked_about_if_nothing_else_can_be(tmp_pat
         (
             'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:offerId {n} .',
             "none of its values is shared by several subjects",
-            "readiness.md says why of each predicate; rules of your own can be added by --shapes.",
+            "Rules of your own can be added by --shapes.",
         ),
         # Places lie in a country, and the country "in itself".
         (
             'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price ex:c{n5} , ex:d{n5} . '
             "ex:c{n5} ex:price ex:c{n5} .",
             "subjects have several values, so another value contradicts nothing",
-            "readiness.md says why of each predicate",
+            "Rules of your own can be added by --shapes.",
+        ),
+        (
+            'ex:o{n} a ex:Offer ; rdfs:label "Offer {a}" ; ex:price [ ex:of ex:o{n} ] .',
+            "none of 40 subjects has a value that a question can state",
+            "Rules of your own can be added by --shapes.",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:taxRate {n5} . ex:o{n} a ex:Offer ; "
+            'rdfs:label "Offer {a}" ; ex:price ex:c{n5} .',
+            "none of 40 subjects has a unique, readable name",
+            "Answer the 1 question of confirm.toml (“price”)",
+        ),
+        (
+            'ex:o{n5} a ex:Offer ; rdfs:label "Offer {n5}" ; ex:price {n5} .',
+            "fewer than 15 subjects have a value",
+            "Give more data: a predicate needs at least 15 subjects.",
         ),
     ],
 )
@@ -981,3 +1027,10 @@ def test_what_to_do_is_said_if_nothing_can_be_asked(
     page = (folder / "readiness.md").read_text("utf-8")
     assert reason in page
     assert advice.split(" (")[0] in page
+    assert ("no unique, readable names" in page) is advice.startswith(("Give the things", "40 of"))
+    assert "readiness.md" not in page
+    assert "0 more" not in page
+    is_offered = "question of confirm.toml" in advice
+    assert ("Nothing can be asked yet" in page) is is_offered
+    done = run_epoche("cards", "--domain", folder, "--out", tmp_path / "cards.jsonl")
+    assert ("confirm.toml" in check_error_line(done, 10)) is is_offered

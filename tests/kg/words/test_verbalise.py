@@ -19,6 +19,7 @@ from kg.knowledge import KnowledgeBase
 from kg.literals import format_literal, format_number, parse_number
 from kg.predicate_words import PredicateWording
 from kg.terms import RDF_TYPE, RDFS, XSD, write_literal
+from kg.words.axioms import render_axiom
 from kg.words.default_sentences import make_default_wording
 from kg.words.label_grammar import get_base_form, parse_label, split_name
 from kg.words.labels import Labels
@@ -40,6 +41,52 @@ def make_verbaliser(*claims: Claim, **domain_fields: object) -> Verbaliser:
     graph = Graph.from_claims(claims)
     test_domain = Domain(name="test", graph_files=(), shapes_files=(), **domain_fields)  # type: ignore[arg-type]  # test values
     return Verbaliser(test_domain, Labels(graph), graph)
+
+
+# -- names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "is_quoted"),
+    [
+        ("bnodes are not existentials", True),
+        ("two literals have the same value", True),
+        ("blank nodes cannot be shared", True),
+        ("Plain literals do not match", True),
+        ("simple triple pattern", False),
+        ("cell that is dividing", False),
+        ("Al Has River", False),
+        ("is a test", False),
+        ("what it has", False),
+        ("“X” is quoted", False),
+        ("Rio do Sul", False),
+    ],
+)
+def test_a_name_that_is_a_clause_is_quoted(label: str, is_quoted: bool) -> None:
+    claim = Claim(make_iri("s"), make_iri("status"), make_iri("o"))
+    verbaliser = make_verbaliser(
+        make_label_claim("s", label), make_label_claim("o", "Approved"), claim
+    )
+    name = f"“{label}”" if is_quoted else label
+    assert verbaliser.render_questions(claim)[0] == f"Does {name} have Approved as a status?"
+
+
+@pytest.mark.parametrize("is_labelled", [True, False])
+def test_a_class_in_facts_has_one_spelling(is_labelled: bool) -> None:
+    spicy = Claim(make_iri("NotSpicy"), RDFS + "subClassOf", make_iri("TasteKind"))
+    claims = [
+        spicy,
+        Claim(make_iri("s"), make_iri("taste"), make_iri("NotSpicy")),
+        Claim(make_iri("t"), RDF_TYPE, make_iri("TasteKind")),
+    ]
+    if is_labelled:
+        claims += [make_label_claim(name, name) for name in ("NotSpicy", "TasteKind")]
+    words = {make_iri("taste"): PredicateWording(label="taste")}
+    verbaliser = make_verbaliser(*claims, predicates=words)
+    assert verbaliser.render_fact(claims[1]) == "S has NotSpicy as a taste."
+    assert render_axiom(verbaliser, spicy) == "Every NotSpicy is a taste kind."
+    verbaliser = make_verbaliser(*claims)  # no fact can be stated
+    assert render_axiom(verbaliser, spicy) == "Every not spicy is a taste kind."
 
 
 # -- default wording -----------------------------------------------------------------------------
