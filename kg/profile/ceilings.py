@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kg.base.plain_text import format_count, join_list
+from kg.profile.class_links import KIND_OF
 from kg.profile.predicates import PredicateProfile
 from kg.profile.rules import RuleKind
 from kg.triples.index import Index
@@ -40,9 +41,8 @@ FORMULA = (
     "most the sum of the ceilings: it counts predicates that link the same things, such as parent "
     "and child, once, by the largest ceiling, because their facts are set aside together; of n "
     "subjects of which k do not have the most frequent value, nk / (n + k) triplets, because "
-    "UNKNOWN cards use these up, too; and of rules of one direction a quarter, because UNKNOWN "
-    "cards break the chains that a NO needs, and few subjects that are alike stand above and below "
-    "a third one. Fewer cards are made where names, facts and numbers of "
+    "UNKNOWN cards use these up, too; and of rules of one direction half, because UNKNOWN cards "
+    "break the chains that a NO needs, of kinds of classes a quarter. Fewer cards are made where names, facts and numbers of "
     "links do not match; where no triplet can be made, pairs of a YES and a NO are. Asked about "
     f"are predicates that can give {MIN_CEILING} triplets in which the value of the UNKNOWN card "
     "is shared, so that it can be true; if there is none, those with dates, numbers or things "
@@ -66,12 +66,12 @@ def estimate_triplets(profile: PredicateProfile, rule: RuleKind, kinds: Collecti
     """Estimates the number of triplets: the ceiling, less what UNKNOWN cards use up.
 
     Their subjects are drawn from all alike, so that a YES or a NO cannot be about those of them
-    that do not have the most frequent value. Of a chain, they break the links that a NO needs;
-    all but one of eight public ontologies gave a quarter or more.
+    that do not have the most frequent value. Of a chain, they break the links that a NO needs,
+    of kinds of classes above all, since these have few other links.
     """
     n = profile.nameable_subjects
     if rule == "one way":
-        return _add_up(profile, rule, kinds, n, n_more=1) // 4
+        return _add_up(profile, rule, kinds, n, n_more=1) // (4 if profile.iri == KIND_OF else 2)
     n_others = n - profile.most_frequent
     return _add_up(profile, rule, kinds, n * n_others // max(1, n + n_others))
 
