@@ -29,7 +29,9 @@ _LETTER_TABLE = str.maketrans({
 _SURNAME = re.compile(r"([^/]*[^\W\d][^/]*) /([^/\d]*[^\W\d_][^/\d]*)/(?: ([^/]+))?")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]")
 _NORMAL_FORM = re.compile(r"[a-z0-9 ]*")
-_WORD = re.compile(r"[^\W\d_]+|\d+")
+_WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d{2,}")
+_LETTERS_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _IN_NUMBER = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)\.0+(?![\d.])")
 """What stands in a number and says nothing: the comma of "1,730", the ".0" of "230.0"."""
 MIN_NUMBER = 2
@@ -76,12 +78,18 @@ def normalise_name(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
 
 
 def list_name_words(name: str) -> list[str]:
-    """Lists the words of a name, case-folded; numbers apart from the letters beside them.
+    """Lists the words of a name, case-folded; of those with a number in them also the number.
 
-    >>> list_name_words("AC-10000V_60Hz"), list_name_words("1,730 m")
-    (['ac', '10000', 'v', '60', 'hz'], ['1730', 'm'])
+    A single digit is that of a code, such as "B2", and does not count.
+
+    >>> list_name_words("AC-3Ph_60Hz"), list_name_words("1,730 m")
+    (['ac', '3ph', '60hz', '60'], ['1730', 'm'])
     """
-    return _WORD.findall(_IN_NUMBER.sub("", name.casefold()))
+    found = []
+    for word in _WORD.findall(_IN_NUMBER.sub("", name.casefold())):
+        numbers = () if word.isdecimal() or word.isalpha() else _NUMBER.findall(word)
+        found += [word, *numbers]
+    return found
 
 
 def says_quantity(name: str, value: str) -> bool:
@@ -93,7 +101,10 @@ def says_quantity(name: str, value: str) -> bool:
     (True, False)
     """
     words, parts = (
-        [_NUMBERS_BY_WORD.get(word, word) for word in list_name_words(text)]
+        [
+            _NUMBERS_BY_WORD.get(word, word)
+            for word in _LETTERS_OR_NUMBER.findall(_IN_NUMBER.sub("", text.casefold()))
+        ]
         for text in (name, value)
     )
     if not parts or not parts[0].isdecimal():

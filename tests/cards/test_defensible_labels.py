@@ -109,7 +109,8 @@ def test_links_relate_two_values_unless_they_are_neighbours_or_steps(tmp_path: P
     [
         ("double_lower_case_e", ["double", "lower", "case", "e"]),
         ("double lower case e.nt", ["double", "lower", "case", "e", "nt"]),
-        ("AC-10000VLL-60Hz", ["ac", "10000", "vll", "60", "hz"]),
+        ("AC-10000VLL-60Hz", ["ac", "10000vll", "10000", "60hz", "60"]),
+        ("Box B2", ["box", "b2"]),
         ("1,730.0 m", ["1730", "m"]),
     ],
 )
