@@ -365,10 +365,14 @@ def _propose_pair(recipes: Recipes, labels: tuple[Label, Label]) -> Proposal | N
         x = recipes.sample_other_anchor_holder(e_term, anchor)
         if x is None or recipes.is_nearly_true(x, anchor):
             return None
+        if recipes.pool.has_related_anchor(x, anchor):
+            return None
         facts = recipes.find_proof_facts(x, recipes.pool.get_anchors(x)[0])
         other_role = Role("C", x, facts) if facts else None
     if other_role is None or other_role.x == e_term:
         return None
     if recipes.reads_like_true(other_role.x, anchor):
+        return None
+    if any(map(recipes.pool.is_told_by_name, (e_term, other_role.x))):
         return None
     return Proposal(anchor, [Role("E", e_term, proof_facts), other_role])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -18,9 +17,9 @@ from kg.knowledge import KnowledgeBase
 from kg.terms import RDF_TYPE, RDFS, SKOS, parse_literal
 from kg.triples.rows import Cell
 from kg.validation.denials import iter_denials
-from kg.words.readable_names import is_readable_label, is_readable_value
+from kg.words.name_forms import list_name_words
+from kg.words.readable_names import is_missing_value, is_readable_label, is_readable_value
 
-_WORD = re.compile(r"\w+")
 MAX_SAMPLED_SUBJECTS = 300
 """Maximum number of subjects, evenly spaced, by which a predicate's objects are sampled."""
 MAX_INCOMING_FACTS = 20
@@ -170,7 +169,8 @@ class GraphLookup:
         if readable is None:
             text = self.terms.get_text(term)
             readable = self._readable_cache[term] = (
-                is_readable_label(parse_literal(text).lexical)
+                is_readable_label(value := parse_literal(text).lexical)
+                and not is_missing_value(value)
                 if text.startswith('"')
                 else self.kb.labels.is_readable(text)
             )
@@ -243,8 +243,8 @@ class GraphLookup:
         if words is None:
             name = self.get_label(term).casefold()
             # Most names are letters and spaces; split() is faster than the pattern for those.
-            is_simple = name.replace(" ", "").isalnum()
-            word_list = name.split() if is_simple else _WORD.findall(name)
+            is_simple = name.replace(" ", "").isalpha()
+            word_list = name.split() if is_simple else list_name_words(name)
             words = self._words_cache[term] = frozenset(word_list)
         return words
 

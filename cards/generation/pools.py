@@ -21,6 +21,9 @@ from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
 from cards.generation.restated_values import MAX_TOLD, TellingPredicates
 from cards.generation.rng import rng_for
+from kg.profile.plausibility import is_part
+from kg.related_terms import RelatedTerms
+from kg.words.name_forms import says_quantity
 
 VaryingSide = Literal["subj", "obj"]
 
@@ -218,6 +221,39 @@ class Pool:
             # Its own value is no reason to believe what was set aside.
             near = full._find_values_near(other, fact.p, fact.s, is_anchor=is_about_x)
         return not near or fact.o in near
+
+    def has_related_anchor(self, x: int, a: int) -> bool:
+        """Returns whether an anchor of ``x`` and ``a`` may both be true, in spite of a rule.
+
+        "60 Hertz" is a kind of frequency, so that what has a frequency may have one of 60 Hertz.
+        """
+        if self.lookup.terms.is_literal(a):
+            return False
+        related = self._full._related_terms
+        # A river that flows into another one does not flow into the sea as well.
+        p = None if self._full._is_part else self.p
+        return any(related.are_related(own, a, p) for own in self.get_anchors(x))
+
+    @cached_property
+    def _related_terms(self) -> RelatedTerms:
+        return RelatedTerms(self.lookup.closure_index)
+
+    @cached_property
+    def _is_part(self) -> bool:
+        """Whether the predicate says what something is part of or located in."""
+        label = self.lookup.kb.verbaliser.get_label(self.lookup.terms.get_text(self.p))
+        return is_part(label) or "located in" in label.casefold()
+
+    def is_told_by_name(self, x: int) -> bool:
+        """Returns whether a subject's name says the number that is its value: "277V Voltage".
+
+        Also if the value was set aside: the name still says it.
+        """
+        if self.varying == "obj":
+            return False
+        full = self._full.lookup
+        values = self._full.get_anchors(x)
+        return any(says_quantity(full.get_label(x), full.get_label(value)) for value in values)
 
     def keeps_bounds(self, x: int, a: int) -> bool:
         """Returns whether other numbers of ``x`` allow an anchor: nobody is born after death."""

@@ -82,7 +82,10 @@ class Recipes(EntitySampler):
             return None
         if self.reads_like_true(c.x, anchor) or self.reads_like_true(u, anchor):
             return None
-        if self.is_nearly_true(c.x, anchor):
+        if self.is_nearly_true(c.x, anchor) or any(map(self.pool.is_told_by_name, (e, c.x, u))):
+            return None
+        needs_other_value = not (c.forbids_other_value or any(fact.denied for fact in c.core))
+        if needs_other_value and self.pool.has_related_anchor(c.x, anchor):
             return None
         # If only false claims broke them, this would tell their label.
         if not (

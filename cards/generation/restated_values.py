@@ -2,7 +2,8 @@
 
 A fact of such a predicate would answer the question in other words, also where the value is set
 aside, so no card that asks about the restated predicate states it. Nor does it state facts of a
-predicate with the same label: a reader would take its values for those asked about.
+predicate with the same label: a reader would take its values for those asked about. Nor those of
+one whose label has another word of the same stem: what is "approved by" somebody has approval.
 
 A value can also be settled by that of another predicate: rivers that flow into the Bay of Bengal do
 not drain into the Scheldt, though no rule on the card says so. Nor was anybody born after the year
@@ -20,6 +21,7 @@ from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
 from cards.generation.rng import rng_for
 from kg.terms import parse_literal
+from kg.text.facts.relation_words import list_stems
 from kg.triples.index import Triple
 
 N_SAMPLED = 100
@@ -49,6 +51,7 @@ MIN_ORDERED = 30
 MIN_UNORDERED = 0.15
 """Minimum share of pairs of any two subjects whose numbers break this order: others say nothing."""
 
+_NOUN_ENDING = re.compile(r"(?<=\w{4})(?:al|ment|ance|ence)$")
 _DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
 
 
@@ -79,7 +82,7 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
 
     Also those whose literals are often contained in it: "1982-12-31" says part of "1975-1982"; of
     a date the year counts. Of a literal also those whose things have it in their names ("Dune, Ace
-    Books, 1965"), and of any value those with the label of ``p``.
+    Books, 1965"), and of any value those with the label of ``p`` or one of the same stems.
 
     Args:
         lookup: the graph before facts were set aside.
@@ -103,13 +106,33 @@ def find_restating_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
                 n_facts[q] += 1
                 n_more[q] += restates(lookup, objects, value) - restates(lookup, objects, other)
     restating = {q for q, n in n_facts.items() if n_more[q] >= MIN_RESTATED * n}
-    return frozenset(restating | find_synonyms(lookup, p))
+    return frozenset(restating | find_synonyms(lookup, p) | find_word_relatives(lookup, p))
 
 
 def find_synonyms(lookup: GraphLookup, p: int) -> set[int]:
     """Finds the predicates that are called as ``p`` is: a reader cannot tell them apart."""
     groups = lookup.name_groups
     return {q for q, group in groups.items() if q != p and group == groups.get(p)}
+
+
+def find_word_relatives(lookup: GraphLookup, p: int) -> set[int]:
+    """Finds the predicates with other words of the same stems: "approved by" for "approval".
+
+    With the same words they are not found: "has part" does not say what something is "part of".
+    """
+
+    def list_label_stems(q: int) -> tuple[set[str], set[str]]:
+        label = lookup.kb.verbaliser.get_label(lookup.terms.get_text(q)).casefold()
+        stems = {_NOUN_ENDING.sub("", stem) for stem in list_stems(label)}
+        return stems, set(label.split())
+
+    stems, words = list_label_stems(p)
+    found = set()
+    for q in lookup.fact_predicates if stems else ():
+        other_stems, other_words = list_label_stems(q)
+        if other_stems == stems and len(words & other_words) < len(stems):
+            found.add(q)
+    return found - {p}
 
 
 def restates(lookup: GraphLookup, others: Sequence[int], value: int) -> bool:

@@ -21,6 +21,7 @@ from kg.words.coded_names import CodePrefixes
 from kg.words.label_grammar import is_english, split_name
 from kg.words.label_words import spell_out_label
 from kg.words.labels import LABEL_PREDICATES, Labels
+from kg.words.name_forms import list_name_words, says_quantity
 from kg.words.readable_names import (
     is_bare_number,
     is_code,
@@ -280,8 +281,7 @@ class Names:
         """Returns the words of a term's name, case-folded."""
         words = self._words.get(term)
         if words is None:
-            name = self.get_name(term).casefold()
-            words = self._words[term] = frozenset(re.findall(r"\w+", name))
+            words = self._words[term] = frozenset(list_name_words(self.get_name(term)))
         return words
 
     def get_name(self, term: int) -> str:
@@ -302,14 +302,16 @@ class Names:
     def contains(self, term: int, other: int) -> bool:
         """Returns whether the name of a term has that of another one in it: "Megavolt" has "Mega".
 
-        One longer than ``MIN_PART`` may begin or end a word. Words joined by capitals count apart.
+        One longer than ``MIN_PART`` may begin or end a word. Words joined by capitals count apart,
+        and so do numbers: "277V" has 277, and "AC-240V-60Hz" has "60 Hertz".
         """
         if self._index.terms.is_literal(term):
             return False
         labels = self._labels
-        name, part = (
-            labels.to_normal_form(split_name(labels.find_readable_name(t))) for t in (term, other)
-        )
+        names = [labels.find_readable_name(t) for t in (term, other)]
+        if says_quantity(*names):
+            return True
+        name, part = (labels.to_normal_form(split_name(text)) for text in names)
         padded = f" {name} "
         if len(part) <= MIN_PART:
             return bool(part) and f" {part} " in padded

@@ -34,7 +34,8 @@ MIN_RECORD_SHARE = 0.9
 MAX_SAID_SHARE = 0.1
 """Maximum share of a predicate's nameable links that names of things may say in brackets."""
 MAX_CONTAINED_SHARE = 0.5
-"""Maximum share of them, above that of values at random, whose value is in the subject's name."""
+"""Maximum share of them whose value is in the subject's name, of those where a value chosen at
+random is not: of two values, half are in it by chance."""
 SAMPLE_SIZE = 1_000
 """At most this many links are compared with names, evenly spaced."""
 MAX_CODES = 20
@@ -209,7 +210,7 @@ class GraphProfiler:
         values_at_random = rng.sample([o for _, o in sample], len(sample))
         contains = self._names.contains
         n_contained = sum(itertools.starmap(contains, sample))
-        n_contained -= sum(
+        n_by_chance = sum(
             contains(s, o) for (s, _), o in zip(sample, values_at_random, strict=True)
         )
         literals = [o for o in counts if terms.is_literal(o)]
@@ -251,7 +252,8 @@ class GraphProfiler:
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
             is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
-            is_in_names=n_contained > MAX_CONTAINED_SHARE * len(sample),
+            is_in_names=n_contained - n_by_chance
+            > MAX_CONTAINED_SHARE * (len(sample) - n_by_chance),
         )
 
     def compare_names(self, profile: PredicateProfile, rule: str) -> PredicateProfile:

@@ -11,17 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kg.terms import (
-    OWL,
-    RDF,
-    RDFS,
-    SKOS,
-    iri_tail,
-    is_blank,
-    is_iri,
-    is_literal,
-    parse_literal,
-)
+from kg.terms import OWL, RDF, RDFS, SKOS, iri_tail, is_blank, is_iri, is_literal, parse_literal
+from kg.vocabulary import is_vocabulary
 from kg.words.aliases import Aliases
 from kg.words.coded_names import ClassNouns, CodedNames, VocabularyNames
 from kg.words.name_forms import ARTICLES, SimpleLiterals, drop_surname_marks, normalise_name
@@ -29,9 +20,11 @@ from kg.words.qualifiers import Qualifiers, add_qualifier
 from kg.words.readable_names import (
     fits_sentence,
     is_bare_number,
+    is_missing_value,
     is_opaque,
     is_readable_label,
     is_uuid_or_hash,
+    may_be_real_name,
 )
 
 if TYPE_CHECKING:
@@ -115,16 +108,23 @@ class Labels:
         """Returns whether a sentence can name an IRI by its label: it is short and no UUID or hash.
 
         What the graph itself gives as a label counts, unless it is only a UUID or hash, or has an
-        IRI in it. If codes get names, a number alone is none, nor is one of several things.
+        IRI in it. If codes get names, a number alone is none, nor is one of several things. What
+        is called "unknown" stands for a value that is not known.
         """
         name = self.get_label(term)
-        if not fits_sentence(name):
+        if not fits_sentence(name) or self._is_missing_value(term, name):
             return False
         if self._find_only_label(term) or self.has_label(term):
             return True
         if self._coded_names and (is_bare_number(name) or len(self.find_entities(name)) > 1):
             return False
         return not is_opaque(name)
+
+    def _is_missing_value(self, iri: str, name: str) -> bool:
+        if not is_missing_value(name) or (s := self._terms.get(iri)) is None:
+            return False
+        edges = self._index.iter_out_edges(s) if may_be_real_name(name) else ()
+        return all(is_vocabulary(self._terms.get_text(p)) for p, _ in edges)
 
     def find_readable_name(self, term: int) -> str:
         """Returns the label of a term, without a qualifier; empty if no reader understands it."""

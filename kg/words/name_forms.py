@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
 from kg.base.plain_text import list_words
+from kg.words.number_words import NUMBER_WORDS
 
 ARTICLES = {
     "en": ("the", "a", "an"),
@@ -27,6 +29,15 @@ _LETTER_TABLE = str.maketrans({
 _SURNAME = re.compile(r"([^/]*[^\W\d][^/]*) /([^/\d]*[^\W\d_][^/\d]*)/(?: ([^/]+))?")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]")
 _NORMAL_FORM = re.compile(r"[a-z0-9 ]*")
+_WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d{2,}")
+_LETTERS_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
+_IN_NUMBER = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)\.0+(?![\d.])")
+"""What stands in a number and says nothing: the comma of "1,730", the ".0" of "230.0"."""
+MIN_NUMBER = 2
+"""Minimum number of digits of a number that a name says by itself, without a unit: the 1 of "pump
+1" counts pumps."""
+_NUMBERS_BY_WORD = {**{word: str(n) for n, word in enumerate(NUMBER_WORDS)}, "single": "1"}
 
 
 def drop_surname_marks(name: str) -> str:
@@ -64,6 +75,45 @@ def normalise_name(name: str, articles: Iterable[str] = ARTICLES["en"]) -> str:
     if len(words) > 1 and words[0] in articles:
         words = words[1:]
     return " ".join(words) or " ".join(name.casefold().split())
+
+
+def list_name_words(name: str) -> list[str]:
+    """Lists the words of a name, case-folded; of those with a number in them also the number.
+
+    A single digit is that of a code, such as "B2", and does not count.
+
+    >>> list_name_words("AC-3Ph_60Hz"), list_name_words("1,730 m")
+    (['ac', '3ph', '60hz', '60'], ['1730', 'm'])
+    """
+    found = []
+    for word in _WORD.findall(_IN_NUMBER.sub("", name.casefold())):
+        numbers = () if word.isdecimal() or word.isalpha() else _NUMBER.findall(word)
+        found += [word, *numbers]
+    return found
+
+
+def says_quantity(name: str, value: str) -> bool:
+    """Returns whether a name says a number, with its unit if that is given: "AC-240V" says 240 V.
+
+    Units are compared by their first letters, since names shorten them: "3Ph" says three phases.
+
+    >>> says_quantity("AC-240V-60Hz", "60 Hertz"), says_quantity("AC-240V-60Hz", "50 Hertz")
+    (True, False)
+    """
+    words, parts = (
+        [
+            _NUMBERS_BY_WORD.get(word, word)
+            for word in _LETTERS_OR_NUMBER.findall(_IN_NUMBER.sub("", text.casefold()))
+        ]
+        for text in (name, value)
+    )
+    if not parts or not parts[0].isdecimal():
+        return False
+    if len(parts) == 1:
+        return len(parts[0]) >= MIN_NUMBER and parts[0] in words
+    return any(
+        number == parts[0] and unit[0] == parts[1][0] for number, unit in itertools.pairwise(words)
+    )
 
 
 class SimpleLiterals:

@@ -14,9 +14,12 @@ _MISSING_VALUES = frozenset(
         *("nil", "nan", "tbd", "tba", "to be determined", "unspecified", "not specified"),
         *("undefined", "missing", "no data", "unbekannt", "keine angabe", "k.a", "inconnu"),
         *("inconnue", "desconocido", "desconocida", "sconosciuto", "onbekend"),
+        *("other", "others", "andere", "sonstige", "autre", "autres", "otro", "otros"),
     }
 )
-"""Texts that stand for a value that is not known."""
+"""Texts that stand for a value that is not known, or for any that is not in a list."""
+_REAL_NAMES = frozenset({"none", "null", "nil", "nan", "missing", "other", "others", "tba"})
+"""Those that are also names of places, works and people: None is a town near Turin."""
 
 # "P1476", "12", "IAO_0000115", "a3f9…": a code says nothing to a reader.
 _CODE = re.compile(r"[A-Za-z]{0,8}[ _-]?\d+[A-Za-z]?|.|(?=.*\d)[0-9a-f]{8,}|.*\d{5,}.*")
@@ -99,9 +102,18 @@ def is_readable_value(value: str) -> bool:
 
 
 def is_missing_value(value: str) -> bool:
-    """Returns whether a literal stands for a value that is not known."""
-    text = " ".join(value.casefold().split()).strip(".")
+    """Returns whether a literal, or the name of a thing, stands for a value that is not known."""
+    text = _normalise(value)
     return text in _MISSING_VALUES or not any(map(str.isalnum, text))
+
+
+def may_be_real_name(value: str) -> bool:
+    """Returns whether what stands for a missing value may also be called so, if facts are known."""
+    return _normalise(value) in _REAL_NAMES
+
+
+def _normalise(value: str) -> str:
+    return " ".join(value.casefold().replace("_", " ").split()).strip(".")
 
 
 def is_document_address(iri: str) -> bool:
