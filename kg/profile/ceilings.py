@@ -43,10 +43,11 @@ FORMULA = (
     "subjects of which k do not have the most frequent value, nk / (n + k) triplets, because "
     "UNKNOWN cards use these up, too; and of rules of one direction half, because UNKNOWN cards "
     "break the chains that a NO needs, of kinds of classes a quarter. Fewer cards are made where "
-    "names, facts and numbers of links do not match; where no triplet can be made, pairs of a YES and a NO are. Asked about "
-    f"are predicates that can give {MIN_CEILING} triplets in which the value of the UNKNOWN card "
-    "is shared, so that it can be true; if there is none, those with dates, numbers or things "
-    "that few or no subjects share, of which the total counts one triplet for four subjects."
+    "names, facts and numbers of links do not match; where no triplet can be made, pairs of a YES "
+    "and a NO are. Asked about are predicates that can give "
+    f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
+    "true; if there is none, those with dates, numbers or things that few or no subjects share, of "
+    "which the total counts one triplet for four subjects."
 )
 
 
