@@ -14,9 +14,8 @@ from kg.claims import Regime, Violation
 from kg.domain import Domain, load_domain
 from kg.fact_predicates import find_notes
 from kg.knowledge import Engine, KnowledgeBase
-from kg.profile.answers import read_answers
-from kg.profile.folder import ANSWERS_FILE, READINESS_PAGE
-from kg.profile.readiness import find_askable_predicates
+from kg.profile.folder import READINESS_PAGE
+from kg.profile.readiness import ADVICE_ON_DOUBTS, find_askable_predicates
 from kg.shapes.vocabulary import SH
 from kg.skipped_content import describe_skipped_content
 from kg.vocabulary import is_vocabulary
@@ -105,11 +104,10 @@ def _require_default_predicates(domain: Domain) -> None:
         "Name predicates with --pred, or mark them with default = true in domain.toml.",
     )
     if page is not None and is_draft:
-        answers = read_answers(page.with_name(ANSWERS_FILE))
-        in_doubt = [name for table in answers for name, is_true in table.items() if not is_true]
         reason = f" ({page} says why)"
         hint = "Do what the page advises, and run `epoche kg init` again."
-        if in_doubt:
+        # Not for rules that confirm.toml rejects: those are no longer in doubt.
+        if ADVICE_ON_DOUBTS in page.read_text("utf-8", "replace"):
             hint = (
                 "Write true for rules in confirm.toml that are true in the world, and run `epoche "
                 "kg init` again; or give it shapes of your own."

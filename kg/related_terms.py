@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kg.terms import OWL, RDF_TYPE, RDFS, SKOS
 from kg.triples.index import Index
 
@@ -22,15 +24,18 @@ class RelatedTerms:
 
     Args:
         index: the facts.
+        broader: predicates that lead to what something is a part of, or located in.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, broader: Sequence[int] = ()) -> None:
         self._index = index
         intern = index.terms.get
         self._up = [p for p in map(intern, _HIERARCHIES) if p is not None]
+        self._up += broader
         self._down = [p for p in map(intern, _INVERSE_HIERARCHIES) if p is not None]
         self._ignored = {p for p in map(intern, _DIFFERENCES) if p is not None}
         self._broader: dict[int, frozenset[int]] = {}
+        self._predicates: dict[int, tuple[int, ...]] = {}
 
     def are_related(self, term: int, other: int, p: int | None) -> bool:
         """Returns whether two terms say the same more or less exactly, as far as the graph shows.
@@ -51,7 +56,11 @@ class RelatedTerms:
         return p not in links | back and links != back
 
     def _find_links(self, s: int, o: int) -> set[int]:
-        return {q for q, end in self._index.iter_out_edges(s) if end == o} - self._ignored
+        predicates = self._predicates.get(s)
+        if predicates is None:
+            has = dict.fromkeys(q for q, _ in self._index.iter_out_edges(s))
+            predicates = self._predicates[s] = tuple(q for q in has if q not in self._ignored)
+        return {q for q in predicates if self._index.has_triple(s, q, o)}
 
     def _find_broader(self, term: int) -> frozenset[int]:
         """Finds all terms above one in a hierarchy."""

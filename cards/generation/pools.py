@@ -21,7 +21,7 @@ from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
 from cards.generation.restated_values import MAX_TOLD, TellingPredicates
 from cards.generation.rng import rng_for
-from kg.profile.plausibility import is_part
+from kg.profile.plausibility import is_location, is_part
 from kg.related_terms import RelatedTerms
 from kg.words.name_forms import says_quantity
 
@@ -79,6 +79,7 @@ class Pool:
         self._full = full or self
         self._list_cache: dict[tuple[bool, int], list[int]] = {}
         self._near_cache: dict[tuple[int, int, bool], frozenset[int]] = {}
+        self._told_cache: dict[int, bool] = {}
 
     def make_triple(self, x: int, a: int) -> tuple[int, int, int]:
         """Returns the triple with ``x`` on the varying side."""
@@ -236,13 +237,13 @@ class Pool:
 
     @cached_property
     def _related_terms(self) -> RelatedTerms:
-        return RelatedTerms(self.lookup.closure_index)
+        return RelatedTerms(self.lookup.closure_index, (self.p,) if self._is_part else ())
 
     @cached_property
     def _is_part(self) -> bool:
         """Whether the predicate says what something is part of or located in."""
         label = self.lookup.kb.verbaliser.get_label(self.lookup.terms.get_text(self.p))
-        return is_part(label) or "located in" in label.casefold()
+        return is_part(label) or is_location(label)
 
     def is_told_by_name(self, x: int) -> bool:
         """Returns whether a subject's name says the number that is its value: "277V Voltage".
@@ -251,9 +252,13 @@ class Pool:
         """
         if self.varying == "obj":
             return False
-        full = self._full.lookup
-        values = self._full.get_anchors(x)
-        return any(says_quantity(full.get_label(x), full.get_label(value)) for value in values)
+        is_told = self._told_cache.get(x)
+        if is_told is None:
+            name, get_label = self._full.lookup.get_label(x), self._full.lookup.get_label
+            is_told = self._told_cache[x] = any(
+                says_quantity(name, get_label(value)) for value in self._full.get_anchors(x)
+            )
+        return is_told
 
     def keeps_bounds(self, x: int, a: int) -> bool:
         """Returns whether other numbers of ``x`` allow an anchor: nobody is born after death."""

@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
@@ -50,6 +51,10 @@ MIN_ORDERED = 30
 """Minimum number of subjects that have numbers of two predicates, none of which breaks an order."""
 MIN_UNORDERED = 0.15
 """Minimum share of pairs of any two subjects whose numbers break this order: others say nothing."""
+
+_PredicatesByStems: TypeAlias = dict[frozenset[str], list[tuple[int, set[str]]]]
+_GROUPS: WeakKeyDictionary[GraphLookup, _PredicatesByStems] = WeakKeyDictionary()
+"""Graph → the result of ``_group_by_stems``."""
 
 _NOUN_ENDING = re.compile(r"(?<=\w{4})(?:al|ment|ance|ence)$")
 _DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
@@ -120,19 +125,33 @@ def find_word_relatives(lookup: GraphLookup, p: int) -> set[int]:
 
     With the same words they are not found: "has part" does not say what something is "part of".
     """
+    by_stems = _group_by_stems(lookup)
+    label = _get_label(lookup, p)
+    stems, words = _list_label_stems(label), set(label.split())
+    return {
+        q
+        for q, other_words in (by_stems.get(stems, ()) if stems else ())
+        if q != p and len(words & other_words) < len(stems)
+    }
 
-    def list_label_stems(q: int) -> tuple[set[str], set[str]]:
-        label = lookup.kb.verbaliser.get_label(lookup.terms.get_text(q)).casefold()
-        stems = {_NOUN_ENDING.sub("", stem) for stem in list_stems(label)}
-        return stems, set(label.split())
 
-    stems, words = list_label_stems(p)
-    found = set()
-    for q in lookup.fact_predicates if stems else ():
-        other_stems, other_words = list_label_stems(q)
-        if other_stems == stems and len(words & other_words) < len(stems):
-            found.add(q)
-    return found - {p}
+def _group_by_stems(lookup: GraphLookup) -> _PredicatesByStems:
+    """Returns the stems of labels → the predicates with them, and the words of their labels."""
+    groups = _GROUPS.get(lookup)
+    if groups is None:
+        groups = _GROUPS[lookup] = {}
+        for q in lookup.fact_predicates:
+            label = _get_label(lookup, q)
+            groups.setdefault(_list_label_stems(label), []).append((q, set(label.split())))
+    return groups
+
+
+def _get_label(lookup: GraphLookup, p: int) -> str:
+    return lookup.kb.verbaliser.get_label(lookup.terms.get_text(p)).casefold()
+
+
+def _list_label_stems(label: str) -> frozenset[str]:
+    return frozenset(_NOUN_ENDING.sub("", stem) for stem in list_stems(label))
 
 
 def restates(lookup: GraphLookup, others: Sequence[int], value: int) -> bool:

@@ -113,6 +113,10 @@ _PARTS = compile_words(
     "part parts contain* belong* include* comprise* consist* collection series has_member "
     "member broader narrower container subset superset component_of"
 )
+_LOCATIONS = compile_words(
+    "within inside locat* situated lies_in lie_in in_region in_the_region in_country "
+    "in_the_country in_city in_the_city in_state in_the_state"
+)
 # "Member id", "part number" and "container type" say what one thing is, not what contains it.
 _TRAITS = compile_heads(
     "id ids identifier code number no name title label count amount total size date year time "
@@ -214,6 +218,11 @@ def is_part(label: str) -> bool:
     if complement.startswith("speech") or _TRAITS.search(phrase):
         return False
     return _PARTS.search(label.casefold()) is not None
+
+
+def is_location(label: str) -> bool:
+    """Returns whether a predicate says what place something is in, which can be in another one."""
+    return _LOCATIONS.search(label.casefold()) is not None
 
 
 def judge_single_value(label: str, values: ValueKind, *, of_events: bool = False) -> bool | None:

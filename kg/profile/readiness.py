@@ -41,6 +41,8 @@ SUBJECTS_PER_UNSHARED = 4
 """Number of subjects for each triplet about such values that is expected."""
 MAX_NAMED_NOTES = 5
 """Maximum number of predicates named among those that only make notes, the most frequent ones."""
+ADVICE_ON_DOUBTS = "write true for each whose rule is true in the world"
+"""What to do with the rules in doubt, if nothing can be asked."""
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,8 +302,7 @@ def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
         labels += [f"{n_more:,} more"] if n_more else []
         return (
             f"Answer the {format_count(len(doubtful), 'question')} of confirm.toml "
-            f"({join_list(labels)}): write true for each whose rule is true in the world, then run "
-            "this again."
+            f"({join_list(labels)}): {ADVICE_ON_DOUBTS}, then run this again."
         )
     if is_vocabulary:
         return "Give it together with data that use it: `epoche kg init DATA VOCABULARY`."

@@ -18,6 +18,8 @@ _MISSING_VALUES = frozenset(
     }
 )
 """Texts that stand for a value that is not known, or for any that is not in a list."""
+_NO_SIGNS = frozenset("-–—?…. ")
+"""Signs that stand for a missing value; others, such as "+" and "€", are values."""
 _REAL_NAMES = frozenset({"none", "null", "nil", "nan", "missing", "other", "others", "tba"})
 """Those that are also names of places, works and people: None is a town near Turin."""
 
@@ -104,7 +106,7 @@ def is_readable_value(value: str) -> bool:
 def is_missing_value(value: str) -> bool:
     """Returns whether a literal, or the name of a thing, stands for a value that is not known."""
     text = _normalise(value)
-    return text in _MISSING_VALUES or not any(map(str.isalnum, text))
+    return text in _MISSING_VALUES or _NO_SIGNS.issuperset(text)
 
 
 def may_be_real_name(value: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,39 @@ def test_links_relate_two_values_unless_they_are_neighbours_or_steps(tmp_path: P
     # A river that flows into another one does not flow into what this flows into.
     assert not are_related("Aare", "Rhine", "flowsInto")
     assert are_related("Aare", "Rhine")
+
+
+@pytest.mark.parametrize("name", ["within", "situatedIn", "partOf", "flowsInto"])
+def test_what_is_within_paris_is_within_france(tmp_path: Path, name: str) -> None:
+    """Own links relate places, also over several steps, but not rivers."""
+    values = ["Rudan", "Ostia", "Velik", "Norta", "Simba", "Calmo"]
+    lines = [f'ex:{value} l:label "{value}" .' for value in values]
+    lines += [f"ex:{a} ex:{name} ex:{b} ." for a, b in itertools.pairwise(values[:3])]
+    lines += [
+        f'ex:{word} l:label "{word}" ; ex:{name} ex:{values[n % 6]} ; ex:shelf ex:Shelf{n % 4} .'
+        for n, word in enumerate(WORDS)
+    ]
+    cards = make_cards_about(name, lines, tmp_path, 20)
+    own = {f"{EX}{word}": values[n % 6] for n, word in enumerate(WORDS)}
+    contradicted = {
+        frozenset((own[c.claim.subj], c.claim.obj.removeprefix(EX)))
+        for c in cards
+        if c.label == "C" and c.claim.subj in own
+    }
+    assert len(contradicted) >= 4
+    related = {frozenset(pair) for pair in itertools.combinations(values[:3], 2)}
+    assert contradicted.isdisjoint(related) is (name != "flowsInto")
+
+
+@pytest.mark.parametrize(
+    ("value", "is_missing"),
+    [
+        *((sign, True) for sign in ("", "-", "--", "–", "—", "- -", "?", "???", "…", "...", "_")),
+        *((sign, False) for sign in ("+", "$", "€", "*", "++", "<", "-1", "?x")),
+    ],
+)
+def test_signs_that_stand_for_missing_values(value: str, *, is_missing: bool) -> None:
+    assert is_missing_value(value) is is_missing
 
 
 @pytest.mark.parametrize(

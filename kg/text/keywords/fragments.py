@@ -54,8 +54,8 @@ _NUMBERED_WORDS = (
 _REFERENCE = re.compile(rf"\b(?i:({_NUMBERED_WORDS})s?)\b(,?\s+(?:\d+|[A-Z])(?:\.\d+)*\b)?")
 """A word for a part of a document, or a month, and the number that follows it, if one does."""
 _HEADING_NUMBER = re.compile(r"^(?:\d+|[A-Z])(?:\.\d+)*\.?\s+(?=\S)")
-_LABEL = re.compile(r"(?m)^[\s*•-]*([A-Z][^\W_]*(?:[ -][^\W_]+){0,3}):(?=\s)")
-_NAME_OF_PARTS = re.compile(r"[^\W_]+(?:_+[^\W_]+)+")
+_LABEL = re.compile(r"(?m)^[ \t*•-]*([A-Z][^\W_]*(?:[ -][^\W_]+){0,3}):(?=\s)")
+_NAME_OF_PARTS = re.compile(r"(?<![^\W_])[^\W_]+(?:_+[^\W_]+)+")
 _DIGITS = re.compile(r"\d+")
 _ALLOWED_INSIDE = frozenset({"of", "and", "for", "de", "du", "des", "la", "le", "del", "di", "da"})
 """Function words that occur in names: "order of magnitude", "read and write", "mot de passe"."""
@@ -104,7 +104,7 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
         keywords = row.keywords
         content = form.remove_from(chunk)
         if content is not None:
-            keywords = tuple(k for k in keywords if "_" in k or k.casefold() in content)
+            keywords = tuple(k for k in keywords if "_" in k or _squeeze(k) in content)
         if language == "en":
             keywords = tuple(k for k in keywords if normalise_phrase(k) not in references)
         kept = [k for k in keywords if not _is_value(k) and _is_name(k, language, usage, names)]
@@ -199,18 +199,27 @@ class _TextForm:
             self._lines = set()
 
     def remove_from(self, chunk: Chunk) -> str | None:
-        """Returns the rest of a chunk's text in small letters; None if nothing is removed."""
+        """Returns the rest of a chunk's text in small letters; None if nothing is removed.
+
+        It is squeezed, so that names in it may go on in the next line; "|" stands for what is
+        removed, so that no names arise.
+        """
         text = chunk.prose
         has_shared_heading = _get_heading(chunk) in self._headings
         if has_shared_heading:
             text = text.removeprefix(str(chunk.metadata["section"]))
         kept = "\n".join(
-            line for line in text.split("\n") if _get_line_form(line) not in self._lines
+            "|" if _get_line_form(line) in self._lines else line for line in text.split("\n")
         )
-        kept = _NAME_OF_PARTS.sub(" ", kept)
-        kept = _LABEL.sub(lambda m: "" if m[1].casefold() in self._labels else m[0], kept)
-        is_changed = has_shared_heading or len(kept) < len(chunk.prose)
-        return kept.casefold() if is_changed else None
+        kept = _NAME_OF_PARTS.sub("|", kept)
+        kept = _LABEL.sub(lambda m: "|" if m[1].casefold() in self._labels else m[0], kept)
+        is_changed = has_shared_heading or kept != chunk.prose
+        return _squeeze(kept) if is_changed else None
+
+
+def _squeeze(text: str) -> str:
+    """Returns a text in small letters with a single space between words."""
+    return " ".join(text.casefold().split())
 
 
 def _list_shared(pairs: Collection[tuple[str, str]], minimum: int) -> set[str]:

@@ -21,6 +21,7 @@ from kg.profile.draft import Draft, draft_domain
 from kg.profile.known_labels import find_known_label
 from kg.profile.plausibility import (
     ValueKind,
+    is_location,
     is_part,
     judge_single_value,
     may_be_mutual,
@@ -771,6 +772,18 @@ def test_links_of_a_hub_are_compared_once_each() -> None:
 )  # fmt: skip
 def test_the_head_noun_says_whether_something_contains_another(label: str, is_one: bool) -> None:
     assert is_part(label) is is_one
+
+
+@pytest.mark.parametrize(
+    ("label", "is_one"),
+    [
+        ("within", True), ("is inside", True), ("situated in", True), ("lies in", True),
+        ("is located in", True), ("In the region", True), ("location", True),
+        ("flows into", False), ("born in", False), ("region code", False),
+    ],
+)  # fmt: skip
+def test_names_of_locations(label: str, is_one: bool) -> None:
+    assert is_location(label) is is_one
 
 
 def test_only_things_contain_or_are_parts(tmp_path: Path) -> None:

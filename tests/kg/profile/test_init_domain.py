@@ -330,6 +330,21 @@ def test_every_rule_can_be_taken_back(people: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_cards_point_to_rules_in_doubt(tmp_path: Path) -> None:
+    lines = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    lines += [
+        f'ex:o{n} rdfs:label "Person {"abcdefgh"[n % 8]}{"klmno"[n // 8]}" ; '
+        f"a ex:Person ; ex:nationality ex:Land{n % 5} ."
+        for n in range(40)
+    ]
+    path, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    path.write_text("\n".join(lines), "utf-8")
+    assert run_epoche("kg", "init", path, "--out", folder).code == 0
+    done = run_epoche("cards", "--domain", folder, "--out", tmp_path / "c.jsonl")
+    assert done.code == 10
+    assert "Write true for rules in confirm.toml" in done.err
+
+
 def test_a_rejected_rule_is_no_longer_in_doubt(tmp_path: Path) -> None:
     lines = [f"@prefix ex: <{EX}> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
     lines += [
@@ -352,6 +367,10 @@ def test_a_rejected_rule_is_no_longer_in_doubt(tmp_path: Path) -> None:
         (row,) = report["predicates"]
         assert row["reason"] == "confirm.toml says that its rule is false in the world"
         assert "could be asked about" not in (folder / "readiness.md").read_text("utf-8")
+        done = run_epoche("cards", "--domain", folder, "--out", tmp_path / "c.jsonl")
+        assert done.code == 10
+        assert "Do what the page advises" in done.err
+        assert "confirm.toml" not in done.err
         # The answer stays, with what it is about.
         confirm = (folder / "confirm.toml").read_text("utf-8")
         assert f'\n"{EX}price" = false  # price: 40 of 40 subjects have one value' in confirm

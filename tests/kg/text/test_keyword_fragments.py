@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from kg.text.chunks import Chunk
@@ -155,6 +157,20 @@ def test_labels_that_sections_share_have_no_keywords() -> None:
 def test_parts_of_names_are_no_keywords() -> None:
     assert drop_from("The max_length counts.", "length", "max_length") == ["max_length"]
     assert drop_from("The max_length is a length.", "length") == ["length"]
+
+
+def test_names_that_a_line_break_divides_stay_keywords() -> None:
+    text = "The max_items limits the isolation\nlevel of others. A lock\tmode helps."
+    assert drop_from(text, "isolation level", "lock mode") == ["isolation level", "lock mode"]
+    # What stands on both sides of something removed is no name.
+    assert drop_from("The tree max_items index.", "tree index") == []
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "\n" * 100_000, "a_" * 50_000, "* " * 50_000])
+def test_long_runs_of_one_kind_take_little_time(text: str) -> None:
+    start = time.process_time()
+    drop_from(text, "tree")
+    assert time.process_time() - start < 5  # 150 seconds, if the time grew with the square
 
 
 def test_phrases_that_go_on_are_cut() -> None:
