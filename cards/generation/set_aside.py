@@ -22,7 +22,7 @@ from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from kg.claims import Claim
 from kg.entailment import Closure
-from kg.profile.class_links import find_superclass_axioms
+from kg.profile.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
@@ -212,8 +212,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
             break
         if number < MAX_PASSES - 1:
             chosen = complete
-    graph = graph.without(find_superclass_axioms(graph.index, triples))
-    kb = lookup.kb.with_graph(graph, closure) if triples else lookup.kb
+    kb = lookup.kb.with_graph(drop_superclasses(graph, triples), closure) if triples else lookup.kb
     unknowns = [Unknowns({}) for _ in needs]
     reduced = lookup.for_part(kb)
     for candidate in chosen:

@@ -19,7 +19,7 @@ from kg.profile.names import is_usable_iri
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
 from kg.terms import OWL, RDF, RDF_TYPE, RDFS, iri_tail, to_ntriples, write_literal
-from kg.triples.index import Index, Triple
+from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
 
@@ -133,14 +133,14 @@ def _write_inheritance(pred: str) -> Iterator[Claim]:
         yield Claim(rest, RDF + "rest", RDF + "nil")
 
 
-def find_superclass_axioms(index: Index, links: Iterable[Triple]) -> frozenset[Triple]:
-    """Finds the axioms that links of kinds were taken from, which would tell what is set aside."""
+def drop_superclasses(graph: Graph, links: Iterable[Triple]) -> Graph:
+    """Returns a graph without the axioms that links of kinds were taken from."""
+    index = graph.index
     kind_of, below = index.terms.get(KIND_OF), index.terms.get(RDFS + "subClassOf")
     if kind_of is None or below is None:
-        return frozenset()
-    return frozenset(
-        (s, below, o) for s, p, o in links if p == kind_of and index.has_triple(s, below, o)
-    )
+        return graph
+    axioms = ((s, below, o) for s, p, o in links if p == kind_of)
+    return graph.without([axiom for axiom in axioms if index.has_triple(*axiom)])
 
 
 def render_class_links(links: Sequence[Claim], head: str) -> str:
