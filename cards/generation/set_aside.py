@@ -2,8 +2,8 @@
 
 G is the given graph. Of each predicate, some subjects that have a value are drawn, and their values
 are set aside, together with what these would follow from. G' is the rest: cards are made from it,
-and systems must use it. A question about such a subject is unknown to G', although its answer is
-stated in G. So whoever answers from memory instead of evidence is found out.
+and systems must use it. Its answers to questions about such subjects are unknown, so that whoever
+answers from memory instead of evidence is found out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from kg.claims import Claim
 from kg.entailment import Closure
+from kg.profile.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
@@ -211,7 +212,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
             break
         if number < MAX_PASSES - 1:
             chosen = complete
-    kb = lookup.kb.with_graph(graph, closure) if triples else lookup.kb
+    kb = lookup.kb.with_graph(drop_superclasses(graph, triples), closure) if triples else lookup.kb
     unknowns = [Unknowns({}) for _ in needs]
     reduced = lookup.for_part(kb)
     for candidate in chosen:

@@ -8,16 +8,20 @@ class is a kind of, so that cards can ask about both as about any other fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.profile.names import is_usable_iri
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, to_ntriples, write_literal
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, iri_tail, to_ntriples, write_literal
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
+from kg.words.label_grammar import split_name
 
 MIN_LINKS = 15
 """Minimum number of links; fewer give no cards."""
@@ -29,7 +33,8 @@ _TERM_CLASSES = (
 FUNCTIONAL, INVERSE_FUNCTIONAL = OWL + "FunctionalProperty", OWL + "InverseFunctionalProperty"
 KIND_OF = "urn:epoche:kind-of"
 """The predicate between a class and a class above it. ``rdfs:subClassOf`` itself defines terms, and
-what defines terms is never asked about or set aside."""
+what defines terms is never asked about."""
+_SOME = "urn:epoche:some:"
 _MAX_SHARE_OF_THINGS = 0.1
 """Facts about other things than classes, as a share of the links: up to this, the superclasses
 alone show what an ontology is about."""
@@ -38,14 +43,20 @@ alone show what an ontology is about."""
 def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim]:
     """Lists the links between classes that restrictions and superclasses state, sorted.
 
+    A link says that each instance of a class is linked with some instance of another. What follows
+    from the ontology's axioms about predicates need not hold of such links: each nucleus is part of
+    some cell, but not each cell has a nucleus. So where a predicate has an inverse, the links have
+    one of their own with the same label; and of a predicate with one value, a class keeps its link
+    only if no class above it has another one.
+
     Args:
         graph: the graph.
         beside_things: whether to list them even if the graph states as much about other things, so
             that classes are not what it is about.
     """
     reader = _ClassReader(graph)
-    restrictions = _leave_out_equalities(reader)
     superclasses = dict.fromkeys(reader.iter_superclasses())
+    restrictions = _select_restrictions(reader, superclasses)
     n_links = len(restrictions) + len(superclasses)
     if n_links < MIN_LINKS:
         return []
@@ -53,44 +64,83 @@ def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim
     if not beside_things and reader.count_facts_about_things() >= max_facts:
         return []
     get_text = graph.index.terms.get_text
-    links = [Claim(*map(get_text, link)) for link in restrictions]
+    predicates = sorted({p for _, p, _ in restrictions}, key=get_text)
+    names = {
+        p: f"{_SOME}{number}" if reader.has_inverse(p) else get_text(p)
+        for number, p in enumerate(predicates)
+    }
+    links = [Claim(get_text(s), names[p], get_text(o)) for s, p, o in restrictions]
     links += [Claim(get_text(cls), KIND_OF, get_text(other)) for cls, other in superclasses]
+    for p in predicates:
+        if names[p] != get_text(p):
+            links += reader.iter_axioms_of_links(p, names)
     if superclasses:
         links.append(Claim(KIND_OF, RDF_TYPE, OWL + "TransitiveProperty"))
         links.append(Claim(KIND_OF, RDFS + "label", write_literal("is a kind of", language="en")))
-        inherited = {p for _, p, _ in restrictions if not reader.find_equating_predicates(p)}
-        for number, pred in enumerate(sorted(map(get_text, inherited))):
-            links += _write_inheritance(pred, f"{KIND_OF}:{number}")
-    return sorted(links)
+        for p in predicates:
+            if names[p].startswith(_SOME) or not reader.find_single_values(p):
+                links += _write_inheritance(names[p])
+    return sorted(set(links))
 
 
-def _leave_out_equalities(reader: _ClassReader) -> list[Triple]:
-    """Lists the links of restrictions, but for those that would make two classes the same.
+def _select_restrictions(
+    reader: _ClassReader, superclasses: Iterable[tuple[int, int]]
+) -> list[Triple]:
+    """Selects the links of restrictions, but for those that would make two classes the same.
 
     A class may have one restriction to "abnormal" and another one to "elevated", a kind of it: the
     one value that a functional predicate has is of both kinds, but these are not the same kind.
     """
+    above: dict[int, list[int]] = {}
+    for cls, other in superclasses:
+        above.setdefault(cls, []).append(other)
     links = dict.fromkeys(reader.iter_restrictions())
-    equating = {p: reader.find_equating_predicates(p) for p in {p for _, p, _ in links}}
+    single = {
+        p: [] if reader.has_inverse(p) else reader.find_single_values(p)
+        for p in {p for _, p, _ in links}
+    }
     values: dict[tuple[str, int, int], set[int]] = {}
     for s, p, o in links:
-        for name, q in equating[p]:
+        for name, q in single[p]:
             one, other = (s, o) if name == FUNCTIONAL else (o, s)
             values.setdefault((name, q, one), set()).add(other)
+
+    def count_values(name: str, q: int, s: int, o: int) -> int:
+        """Counts those of a class and of all classes above it; or the subjects of a value."""
+        if name == INVERSE_FUNCTIONAL:
+            return len(values[name, q, o])
+        reached = [s]
+        for cls in reached:
+            reached += sorted(set(above.get(cls, ())).difference(reached))
+        return len(set().union(*(values.get((name, q, cls), ()) for cls in reached)))
+
     return [
         (s, p, o)
         for s, p, o in links
-        if all(len(values[name, q, s if name == FUNCTIONAL else o]) == 1 for name, q in equating[p])
+        if all(count_values(name, q, s, o) == 1 for name, q in single[p])
     ]
 
 
-def _write_inheritance(pred: str, node: str) -> Iterator[Claim]:
-    """Writes that what a restriction says of a class holds of the kinds of this class, too."""
-    yield Claim(pred, OWL + "propertyChainAxiom", node)
-    for item, rest in ((KIND_OF, f"{node}-rest"), (pred, "")):
-        yield Claim(node, RDF + "first", item)
-        yield Claim(node, RDF + "rest", rest or RDF + "nil")
-        node = rest
+def _write_inheritance(pred: str) -> Iterator[Claim]:
+    """Writes that a link of a class is one of its kinds, too, and leads to what its end is."""
+    number = hashlib.sha256(pred.encode()).hexdigest()[:12]
+    for side, chain in enumerate(((KIND_OF, pred), (pred, KIND_OF))):
+        node, rest = f"{_SOME}chain:{number}:{side}", f"{_SOME}chain:{number}:{side}:rest"
+        yield Claim(pred, OWL + "propertyChainAxiom", node)
+        yield Claim(node, RDF + "first", chain[0])
+        yield Claim(node, RDF + "rest", rest)
+        yield Claim(rest, RDF + "first", chain[1])
+        yield Claim(rest, RDF + "rest", RDF + "nil")
+
+
+def drop_superclasses(graph: Graph, links: Iterable[Triple]) -> Graph:
+    """Returns a graph without the axioms that links of kinds were taken from."""
+    index = graph.index
+    kind_of, below = index.terms.get(KIND_OF), index.terms.get(RDFS + "subClassOf")
+    if kind_of is None or below is None:
+        return graph
+    axioms = ((s, below, o) for s, p, o in links if p == kind_of)
+    return graph.without([axiom for axiom in axioms if index.has_triple(*axiom)])
 
 
 def render_class_links(links: Sequence[Claim], head: str) -> str:
@@ -116,61 +166,124 @@ class _ClassReader:
         pairs = self._index.iter_pairs(self._below) if self._below is not None else ()
         self._classes = {c for pair in pairs for c in pair if self._is_named(c)}
 
+    @cached_property
+    def _same_classes(self) -> dict[int, int]:
+        """Class → the one of those that are the same as it that most is said of.
+
+        Classes are the same if they are declared to be equivalent, or kinds of each other.
+        """
+        groups: dict[int, list[int]] = {}
+        n_pairs: Counter[int] = Counter()
+        for predicate in (self._below, self._equivalent):
+            if predicate is None:
+                continue
+            for pair in self._index.iter_pairs(predicate):
+                n_pairs.update(pair)
+                one, other = pair
+                is_same = predicate == self._equivalent
+                is_same = is_same or self._index.has_triple(other, predicate, one)
+                if is_same and all(map(self._is_named, pair)):
+                    merged = groups.get(one, [one])
+                    merged += [c for c in groups.get(other, [other]) if c not in merged]
+                    groups |= dict.fromkeys(merged, merged)
+        return {
+            cls: min(group, key=lambda c: (-n_pairs[c], self._get_text(c)))
+            for cls, group in groups.items()
+        }
+
     def count_facts_about_things(self) -> int:
-        """Counts facts that are neither texts nor about classes and predicates."""
+        """Counts facts that are not about classes and predicates."""
         index = self._index
         terms = {*self._classes, *index.list_predicates()}
         for name in _TERM_CLASSES:
             cls = index.terms.get(name)
             terms.update(() if cls is None else index.find_subjects(self._vocabulary.TYPE, cls))
         return sum(
-            s not in terms and not index.terms.is_literal(o)
+            s not in terms and not self._get_text(s).startswith("_:")
             for p in index.list_predicates()
             if not is_vocabulary(self._get_text(p))
-            for s, o in index.iter_pairs(p)
+            for s, _ in index.iter_pairs(p)
         )
 
-    def find_equating_predicates(self, p: int) -> list[tuple[str, int]]:
+    def _list_more_general(self, p: int) -> list[int]:
+        """Lists a predicate and those that follow from it."""
+        index, get_id = self._index, self._index.terms.get
+        below, equal = get_id(RDFS + "subPropertyOf"), get_id(OWL + "equivalentProperty")
+        found = [p]
+        for q in found:
+            more = set() if below is None else set(index.find_objects(q, below))
+            if equal is not None:
+                more |= {*index.find_objects(q, equal), *index.find_subjects(equal, q)}
+            found += sorted(more.difference(found))
+        return found
+
+    def _find_typed(self, p: int, name: str) -> list[int]:
+        """Finds the predicates that follow from one and are in a class of OWL's."""
+        cls = self._index.terms.get(name)
+        return [
+            q
+            for q in self._list_more_general(p)
+            if cls is not None and self._index.has_triple(q, self._vocabulary.TYPE, cls)
+        ]
+
+    def find_single_values(self, p: int) -> list[tuple[str, int]]:
         """Finds the predicates that follow from one and have one value, or one subject, by axiom.
 
         Returns:
             (OWL's name of the axiom, predicate).
         """
-        index, get_id = self._index, self._index.terms.get
-        below = get_id(RDFS + "subPropertyOf")
-        predicates = [p]
-        if below is not None:
-            for q in predicates:
-                predicates += sorted(set(index.find_objects(q, below)).difference(predicates))
-        return [
-            (name, q)
-            for name in (FUNCTIONAL, INVERSE_FUNCTIONAL)
-            if (cls := get_id(name)) is not None
-            for q in predicates
-            if index.has_triple(q, self._vocabulary.TYPE, cls)
-        ]
+        names = (FUNCTIONAL, INVERSE_FUNCTIONAL)
+        return [(name, q) for name in names for q in self._find_typed(p, name)]
+
+    def has_inverse(self, p: int) -> bool:
+        """Returns whether links in the other direction follow from those of a predicate."""
+        if self._find_typed(p, OWL + "SymmetricProperty"):
+            return True
+        inverse = self._index.terms.get(OWL + "inverseOf")
+        return inverse is not None and any(
+            self._index.find_objects(q, inverse) or self._index.find_subjects(inverse, q)
+            for q in self._list_more_general(p)
+        )
+
+    def iter_axioms_of_links(self, p: int, names: Mapping[int, str]) -> Iterator[Claim]:
+        """Yields the labels and axioms of a predicate that hold of links between classes, too.
+
+        Args:
+            p: the predicate.
+            names: the predicate of each link → that of the links between classes.
+        """
+        index, get_text = self._index, self._get_text
+        label = index.terms.get(RDFS + "label")
+        texts = [] if label is None else [get_text(o) for o in index.find_objects(p, label)]
+        for text in texts or [write_literal(split_name(iri_tail(get_text(p))))]:
+            yield Claim(names[p], RDFS + "label", text)
+        if self._find_typed(p, OWL + "TransitiveProperty")[:1] == [p]:
+            yield Claim(names[p], RDF_TYPE, OWL + "TransitiveProperty")
+        for q in self._list_more_general(p):
+            if q != p and q in names:
+                yield Claim(names[p], RDFS + "subPropertyOf", names[q])
 
     def iter_superclasses(self) -> Iterator[tuple[int, int]]:
-        """Yields (class, named class above it), but for classes that are equivalent to others.
-
-        Two equivalent classes are kinds of each other, so that kinds would not go one way.
-        """
-        pairs = self._index.iter_pairs(self._equivalent) if self._equivalent is not None else ()
-        equivalent = {c for pair in pairs if all(map(self._is_named, pair)) for c in pair}
-        for pair in self._index.iter_pairs(self._below) if self._below is not None else ():
-            cls, other = pair
-            if cls != other and equivalent.isdisjoint(pair) and all(map(self._is_named, pair)):
-                yield cls, other
+        """Yields (class, named class above it)."""
+        same = self._same_classes
+        for predicate in (self._below, self._equivalent):
+            for cls, other in self._index.iter_pairs(predicate) if predicate is not None else ():
+                for part in self._iter_parts(other) if self._is_named(cls) else ():
+                    if self._is_named(part) and same.get(cls, cls) != same.get(part, part):
+                        yield same.get(cls, cls), same.get(part, part)
 
     def iter_restrictions(self) -> Iterator[Triple]:
         """Yields (class, predicate, what the restriction names)."""
+        same = self._same_classes
         for predicate in (self._below, self._equivalent):
             if predicate is None or self._property is None:
                 continue
             for cls, expression in self._index.iter_pairs(predicate):
                 if self._is_named(cls):
                     for part in self._iter_parts(expression):
-                        yield from self._iter_restriction(cls, part)
+                        for s, p, o in self._iter_restriction(cls, part):
+                            if same.get(s, s) != same.get(o, o):
+                                yield same.get(s, s), p, same.get(o, o)
 
     def _iter_parts(self, expression: int) -> Iterator[int]:
         """Yields an expression, or the parts of which it is the intersection."""
