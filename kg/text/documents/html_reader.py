@@ -356,7 +356,8 @@ def _is_skipped(tag: Tag) -> bool:
         # Some scripts hide a page until it is loaded.
         or (tag.name != "body" and bool(_HIDDEN_STYLE.search(str(tag.get("style", "")))))
         or tag.get("aria-hidden") == "true"
-        or tag.get("role") in _SKIPPED_ROLES
+        # W3C's specifications have their title in the "contentinfo".
+        or (tag.get("role") in _SKIPPED_ROLES and tag.find("h1") is None)
         or (tag.name == "a" and _is_permalink(tag))
     )
 

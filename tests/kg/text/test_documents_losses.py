@@ -815,6 +815,13 @@ def test_furniture_of_html_pages_is_no_text(tmp_path: Path) -> None:
     ]
 
 
+def test_the_title_in_the_head_of_a_specification_is_read(tmp_path: Path) -> None:
+    text = (
+        "<div role=contentinfo><h1>Push API</h1><dl><dt>Editors:<dd>A. Example</dl></div><p>Text."
+    )
+    assert read_blocks(tmp_path / "a.html", text)[0] == "# Push API"
+
+
 @pytest.mark.parametrize(
     ("page", "blocks"),
     [
