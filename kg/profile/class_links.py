@@ -15,6 +15,7 @@ from functools import cached_property
 
 from kg.claims import Claim
 from kg.graph import Graph
+from kg.profile.known_labels import find_known_label
 from kg.profile.names import is_usable_iri
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
@@ -30,7 +31,7 @@ _TERM_CLASSES = (
     *(RDFS + name for name in ("Class", "Datatype")),
     RDF + "Property",
 )
-FUNCTIONAL, INVERSE_FUNCTIONAL = OWL + "FunctionalProperty", OWL + "InverseFunctionalProperty"
+_FUNCTIONAL, _TRANSITIVE = OWL + "FunctionalProperty", OWL + "TransitiveProperty"
 KIND_OF = "urn:epoche:kind-of"
 """The predicate between a class and a class above it. ``rdfs:subClassOf`` itself defines terms, and
 what defines terms is never asked about."""
@@ -43,11 +44,10 @@ alone show what an ontology is about."""
 def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim]:
     """Lists the links between classes that restrictions and superclasses state, sorted.
 
-    A link says that each instance of a class is linked with some instance of another. What follows
-    from the ontology's axioms about predicates need not hold of such links: each nucleus is part of
-    some cell, but not each cell has a nucleus. So where a predicate has an inverse, the links have
-    one of their own with the same label; and of a predicate with one value, a class keeps its link
-    only if no class above it has another one.
+    A link says that each instance of a class is linked with some instance of another. What the
+    ontology says of predicates need not hold of such links: each nucleus is part of some cell, but
+    not each cell has a nucleus. So the links have predicates of their own with the same labels. Of
+    a predicate with one value, a class keeps its link only if no class above it has another one.
 
     Args:
         graph: the graph.
@@ -64,21 +64,19 @@ def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim
     if not beside_things and reader.count_facts_about_things() >= max_facts:
         return []
     get_text = graph.index.terms.get_text
-    predicates = sorted({p for _, p, _ in restrictions}, key=get_text)
-    names = {
-        p: f"{_SOME}{number}" if reader.has_inverse(p) else get_text(p)
-        for number, p in enumerate(predicates)
-    }
+    names: dict[int, str] = {}
+    for p in sorted({p for _, p, _ in restrictions}, key=get_text):
+        name = _SOME + iri_tail(get_text(p))
+        names[p] = f"{name}-{len(names)}" if name in names.values() else name
     links = [Claim(get_text(s), names[p], get_text(o)) for s, p, o in restrictions]
     links += [Claim(get_text(cls), KIND_OF, get_text(other)) for cls, other in superclasses]
-    for p in predicates:
-        if names[p] != get_text(p):
-            links += reader.iter_axioms_of_links(p, names)
+    for p in names:
+        links += reader.iter_axioms_of_links(p, names)
     if superclasses:
-        links.append(Claim(KIND_OF, RDF_TYPE, OWL + "TransitiveProperty"))
+        links.append(Claim(KIND_OF, RDF_TYPE, _TRANSITIVE))
         links.append(Claim(KIND_OF, RDFS + "label", write_literal("is a kind of", language="en")))
-        for p in predicates:
-            if names[p].startswith(_SOME) or not reader.find_single_values(p):
+        for p in names:
+            if not reader.find_functional(p):
                 links += _write_inheritance(names[p])
     return sorted(set(links))
 
@@ -95,29 +93,21 @@ def _select_restrictions(
     for cls, other in superclasses:
         above.setdefault(cls, []).append(other)
     links = dict.fromkeys(reader.iter_restrictions())
-    single = {
-        p: [] if reader.has_inverse(p) else reader.find_single_values(p)
-        for p in {p for _, p, _ in links}
-    }
-    values: dict[tuple[str, int, int], set[int]] = {}
+    functional = {p: reader.find_functional(p) for p in {p for _, p, _ in links}}
+    values: dict[tuple[int, int], set[int]] = {}
     for s, p, o in links:
-        for name, q in single[p]:
-            one, other = (s, o) if name == FUNCTIONAL else (o, s)
-            values.setdefault((name, q, one), set()).add(other)
+        for q in functional[p]:
+            values.setdefault((q, s), set()).add(o)
 
-    def count_values(name: str, q: int, s: int, o: int) -> int:
-        """Counts those of a class and of all classes above it; or the subjects of a value."""
-        if name == INVERSE_FUNCTIONAL:
-            return len(values[name, q, o])
+    def list_values(q: int, s: int) -> set[int]:
+        """Lists the values of a class and of all classes above it."""
         reached = [s]
         for cls in reached:
             reached += sorted(set(above.get(cls, ())).difference(reached))
-        return len(set().union(*(values.get((name, q, cls), ()) for cls in reached)))
+        return set().union(*(values.get((q, cls), ()) for cls in reached))
 
     return [
-        (s, p, o)
-        for s, p, o in links
-        if all(count_values(name, q, s, o) == 1 for name, q in single[p])
+        (s, p, o) for s, p, o in links if all(len(list_values(q, s)) == 1 for q in functional[p])
     ]
 
 
@@ -226,27 +216,12 @@ class _ClassReader:
             if cls is not None and self._index.has_triple(q, self._vocabulary.TYPE, cls)
         ]
 
-    def find_single_values(self, p: int) -> list[tuple[str, int]]:
-        """Finds the predicates that follow from one and have one value, or one subject, by axiom.
-
-        Returns:
-            (OWL's name of the axiom, predicate).
-        """
-        names = (FUNCTIONAL, INVERSE_FUNCTIONAL)
-        return [(name, q) for name in names for q in self._find_typed(p, name)]
-
-    def has_inverse(self, p: int) -> bool:
-        """Returns whether links in the other direction follow from those of a predicate."""
-        if self._find_typed(p, OWL + "SymmetricProperty"):
-            return True
-        inverse = self._index.terms.get(OWL + "inverseOf")
-        return inverse is not None and any(
-            self._index.find_objects(q, inverse) or self._index.find_subjects(inverse, q)
-            for q in self._list_more_general(p)
-        )
+    def find_functional(self, p: int) -> list[int]:
+        """Finds the predicates that follow from one and have one value by axiom."""
+        return self._find_typed(p, _FUNCTIONAL)
 
     def iter_axioms_of_links(self, p: int, names: Mapping[int, str]) -> Iterator[Claim]:
-        """Yields the labels and axioms of a predicate that hold of links between classes, too.
+        """Yields the labels of a predicate, and its axioms that hold of links between classes, too.
 
         Args:
             p: the predicate.
@@ -255,10 +230,12 @@ class _ClassReader:
         index, get_text = self._index, self._get_text
         label = index.terms.get(RDFS + "label")
         texts = [] if label is None else [get_text(o) for o in index.find_objects(p, label)]
-        for text in texts or [write_literal(split_name(iri_tail(get_text(p))))]:
+        name = find_known_label(get_text(p)) or split_name(iri_tail(get_text(p)))
+        for text in texts or [write_literal(name)]:
             yield Claim(names[p], RDFS + "label", text)
-        if self._find_typed(p, OWL + "TransitiveProperty")[:1] == [p]:
-            yield Claim(names[p], RDF_TYPE, OWL + "TransitiveProperty")
+        for kind in (_TRANSITIVE, _FUNCTIONAL):
+            if p in self._find_typed(p, kind):
+                yield Claim(names[p], RDF_TYPE, kind)
         for q in self._list_more_general(p):
             if q != p and q in names:
                 yield Claim(names[p], RDFS + "subPropertyOf", names[q])

@@ -20,6 +20,7 @@ PREFIXES = (
     f"@prefix ex: <{EX}> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
     "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
 )
+PART_OF = "urn:epoche:some:partOf"
 NAMES = ("ad", "bel", "cor", "dun", "elf", "fir", "gor", "hil", "ist", "jol")
 
 
@@ -50,11 +51,11 @@ def write_ontology(path: Path, n_classes: int = 90) -> Path:
 def test_restrictions_become_links(tmp_path: Path) -> None:
     links = list_class_links(Graph.load(write_ontology(tmp_path / "o.ttl")))
     by_predicate = Counter(link.pred for link in links if link.subj.startswith(EX + "c"))
-    assert by_predicate == {EX + "partOf": 89, EX + "side": 30, KIND_OF: 90}
+    assert by_predicate == {PART_OF: 89, "urn:epoche:some:side": 30, KIND_OF: 90}
     assert all(
         link.obj == f"{EX}c{int(link.subj.removeprefix(EX + 'c')) // 2}"
         for link in links
-        if link.pred == EX + "partOf"
+        if link.pred == PART_OF and link.subj.startswith(EX)
     )
 
 
@@ -88,7 +89,7 @@ def test_what_holds_of_a_class_holds_of_its_kinds(tmp_path: Path) -> None:
         "ex:organ rdfs:subClassOf ex:structure ."
     )
     found = close_links(tmp_path / "o.ttl", text.format("partOf", "organ"))
-    assert ("neuron", "partOf", "structure") in found
+    assert ("neuron", "part of", "structure") in found
 
 
 def test_links_between_classes_are_not_turned_round(tmp_path: Path) -> None:
@@ -103,7 +104,6 @@ def test_links_between_classes_are_not_turned_round(tmp_path: Path) -> None:
     found = close_links(tmp_path / "o.ttl", text)
     assert {("nucleus", "part of", "organ"), ("a", "near", "b")} <= found
     assert not {("cell", "has part", "nucleus"), ("b", "near", "a")} & found
-    assert not any(p == "hasPart" for _, p, _ in found)
 
 
 def test_a_class_keeps_a_single_value_only_if_none_above_has_another(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_values_of_a_functional_predicate_are_not_made_equal(tmp_path: Path) -> 
     links = list_class_links(graph)
     # ex:c0 has two: kinds of one value, which are not the same kind.
     assert not any(link.subj == EX + "c0" for link in links if link.pred != KIND_OF)
-    assert Claim(EX + "c2", EX + "colour", EX + "v2") in links
+    assert Claim(EX + "c2", "urn:epoche:some:colour", EX + "v2") in links
     index = Closure(graph.with_claims(links)).index
     assert not index.count_triples(index.terms.intern("http://www.w3.org/2002/07/owl#sameAs"))
 
@@ -172,7 +172,7 @@ def test_an_ontology_alone_gives_cards(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     cards = read_cards(out)
     assert Counter(card.label for card in cards) == {"E": 8, "C": 8, "U": 8}
-    assert {card.claim.pred for card in cards} == {EX + "partOf"}
+    assert {card.claim.pred for card in cards} == {PART_OF}
 
 
 def test_a_taxonomy_gives_cards_about_kinds(tmp_path: Path) -> None:
