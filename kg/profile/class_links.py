@@ -9,6 +9,7 @@ class is a kind of, so that cards can ask about both as about any other fact.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -66,7 +67,7 @@ def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim
     get_text = graph.index.terms.get_text
     names: dict[int, str] = {}
     for p in sorted({p for _, p, _ in restrictions}, key=get_text):
-        name = _SOME + iri_tail(get_text(p))
+        name = _SOME + re.split(r"[/#:]", get_text(p))[-1]
         names[p] = f"{name}-{len(names)}" if name in names.values() else name
     links = [Claim(get_text(s), names[p], get_text(o)) for s, p, o in restrictions]
     links += [Claim(get_text(cls), KIND_OF, get_text(other)) for cls, other in superclasses]

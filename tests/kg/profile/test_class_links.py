@@ -12,7 +12,7 @@ from kg.claims import Claim
 from kg.domain import load_domain
 from kg.entailment import Closure
 from kg.graph import Graph
-from kg.profile.class_links import KIND_OF, list_class_links
+from kg.profile.class_links import KIND_OF, list_class_links, render_class_links
 from kg.terms import RDFS, parse_literal
 
 EX = "https://example.org/"
@@ -90,6 +90,15 @@ def test_what_holds_of_a_class_holds_of_its_kinds(tmp_path: Path) -> None:
     )
     found = close_links(tmp_path / "o.ttl", text.format("partOf", "organ"))
     assert ("neuron", "part of", "structure") in found
+    (tmp_path / "coded").mkdir()
+    text += " ex:BFO_0000050 rdfs:label 'is part of' ."
+    found = close_links(tmp_path / "coded" / "o.ttl", text.format("BFO_0000050", "organ"))
+    assert ("neuron", "is part of", "structure") in found
+    links = (tmp_path / "coded" / "o.ttl").with_name("links.nt")
+    links.write_text(
+        render_class_links(list_class_links(Graph.load(tmp_path / "coded" / "o.ttl")), "x"), "utf-8"
+    )
+    assert Graph.load(links).index.terms.get("urn:epoche:some:BFO_0000050") is not None
 
 
 def test_links_between_classes_are_not_turned_round(tmp_path: Path) -> None:
