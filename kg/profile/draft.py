@@ -136,15 +136,15 @@ def draft_domain(
     show_stage("deriving what follows", 0, 0)
     closure = Closure(graph)
     assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
-    if assessment.ceiling < MIN_TOTAL_CEILING and not class_links:
-        if class_links := list_class_links(graph, beside_things=True):
-            linked = graph.with_claims(class_links)
-            links_closure = Closure(linked)
-            other = _assess(linked, links_closure, choose_naming(linked), answers, own, show_stage)
-            if other.ceiling > assessment.ceiling:
-                graph, closure, assessment = linked, links_closure, other
-            else:
-                class_links = []
+    is_small = assessment.ceiling < MIN_TOTAL_CEILING and not class_links
+    if is_small and (class_links := list_class_links(graph, beside_things=True)):
+        linked = graph.with_claims(class_links)
+        links_closure = Closure(linked)
+        other = _assess(linked, links_closure, choose_naming(linked), answers, own, show_stage)
+        if other.ceiling > assessment.ceiling:
+            graph, closure, assessment = linked, links_closure, other
+        else:
+            class_links = []
     if assessment.ceiling < MIN_TOTAL_CEILING:
         naming = choose_naming(graph, with_opaque=True)
         other = _assess(graph, closure, naming, answers, own, show_stage)
