@@ -8,10 +8,9 @@ class is a kind of, so that cards can ask about both as about any other fact.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kg.claims import Claim
@@ -114,9 +113,8 @@ def _select_restrictions(
 
 def _write_inheritance(pred: str) -> Iterator[Claim]:
     """Writes that a link of a class is one of its kinds, too, and leads to what its end is."""
-    number = hashlib.sha256(pred.encode()).hexdigest()[:12]
     for side, chain in enumerate(((KIND_OF, pred), (pred, KIND_OF))):
-        node, rest = f"{_SOME}chain:{number}:{side}", f"{_SOME}chain:{number}:{side}:rest"
+        node, rest = f"{pred}:chain:{side}", f"{pred}:chain:{side}:rest"
         yield Claim(pred, OWL + "propertyChainAxiom", node)
         yield Claim(node, RDF + "first", chain[0])
         yield Claim(node, RDF + "rest", rest)
@@ -163,24 +161,36 @@ class _ClassReader:
 
         Classes are the same if they are declared to be equivalent, or kinds of each other.
         """
-        groups: dict[int, list[int]] = {}
+        leaders: dict[int, int] = {}
+
+        def find_leader(cls: int) -> int:
+            while (leader := leaders.setdefault(cls, cls)) != cls:
+                leaders[cls] = leaders[leader]  # a shorter way for the next time
+                cls = leader
+            return cls
+
         n_pairs: Counter[int] = Counter()
         for predicate in (self._below, self._equivalent):
-            if predicate is None:
-                continue
-            for pair in self._index.iter_pairs(predicate):
+            for pair in self._index.iter_pairs(predicate) if predicate is not None else ():
                 n_pairs.update(pair)
                 one, other = pair
-                is_same = predicate == self._equivalent
-                is_same = is_same or self._index.has_triple(other, predicate, one)
+                is_same = predicate == self._equivalent or one in self._list_superclasses(other)
                 if is_same and all(map(self._is_named, pair)):
-                    merged = groups.get(one, [one])
-                    merged += [c for c in groups.get(other, [other]) if c not in merged]
-                    groups |= dict.fromkeys(merged, merged)
-        return {
-            cls: min(group, key=lambda c: (-n_pairs[c], self._get_text(c)))
-            for cls, group in groups.items()
+                    leaders[find_leader(one)] = find_leader(other)
+        groups: dict[int, list[int]] = {}
+        for cls in list(leaders):
+            groups.setdefault(find_leader(cls), []).append(cls)
+        best = {
+            leader: min(group, key=lambda c: (-n_pairs[c], self._get_text(c)))
+            for leader, group in groups.items()
         }
+        return {cls: best[find_leader(cls)] for cls in leaders}
+
+    def _list_superclasses(self, cls: int) -> Collection[int]:
+        return () if self._below is None else self._index.find_objects(cls, self._below)
+
+    def _find_same(self, term: int) -> int:
+        return self._same_classes.get(term, term)
 
     def count_facts_about_things(self) -> int:
         """Counts facts that are not about classes and predicates."""
@@ -208,18 +218,13 @@ class _ClassReader:
             found += sorted(more.difference(found))
         return found
 
-    def _find_typed(self, p: int, name: str) -> list[int]:
-        """Finds the predicates that follow from one and are in a class of OWL's."""
+    def _is_of_type(self, p: int, name: str) -> bool:
         cls = self._index.terms.get(name)
-        return [
-            q
-            for q in self._list_more_general(p)
-            if cls is not None and self._index.has_triple(q, self._vocabulary.TYPE, cls)
-        ]
+        return cls is not None and self._index.has_triple(p, self._vocabulary.TYPE, cls)
 
     def find_functional(self, p: int) -> list[int]:
         """Finds the predicates that follow from one and have one value by axiom."""
-        return self._find_typed(p, _FUNCTIONAL)
+        return [q for q in self._list_more_general(p) if self._is_of_type(q, _FUNCTIONAL)]
 
     def iter_axioms_of_links(self, p: int, names: Mapping[int, str]) -> Iterator[Claim]:
         """Yields the labels of a predicate, and its axioms that hold of links between classes, too.
@@ -235,7 +240,7 @@ class _ClassReader:
         for text in texts or [write_literal(name)]:
             yield Claim(names[p], RDFS + "label", text)
         for kind in (_TRANSITIVE, _FUNCTIONAL):
-            if p in self._find_typed(p, kind):
+            if self._is_of_type(p, kind):
                 yield Claim(names[p], RDF_TYPE, kind)
         for q in self._list_more_general(p):
             if q != p and q in names:
@@ -243,25 +248,28 @@ class _ClassReader:
 
     def iter_superclasses(self) -> Iterator[tuple[int, int]]:
         """Yields (class, named class above it)."""
-        same = self._same_classes
-        for predicate in (self._below, self._equivalent):
-            for cls, other in self._index.iter_pairs(predicate) if predicate is not None else ():
-                for part in self._iter_parts(other) if self._is_named(cls) else ():
-                    if self._is_named(part) and same.get(cls, cls) != same.get(part, part):
-                        yield same.get(cls, cls), same.get(part, part)
+        for cls, part in self._iter_descriptions():
+            one, other = self._find_same(cls), self._find_same(part)
+            if self._is_named(part) and one != other:
+                yield one, other
 
     def iter_restrictions(self) -> Iterator[Triple]:
         """Yields (class, predicate, what the restriction names)."""
-        same = self._same_classes
+        for cls, part in self._iter_descriptions():
+            for p, value in self._iter_restriction(part):
+                one, other = self._find_same(cls), self._find_same(value)
+                if one != other:
+                    yield one, p, other
+
+    def _iter_descriptions(self) -> Iterator[tuple[int, int]]:
+        """Yields (named class, class above it or equivalent, or a part of this)."""
         for predicate in (self._below, self._equivalent):
-            if predicate is None or self._property is None:
-                continue
-            for cls, expression in self._index.iter_pairs(predicate):
+            for cls, expression in (
+                self._index.iter_pairs(predicate) if predicate is not None else ()
+            ):
                 if self._is_named(cls):
                     for part in self._iter_parts(expression):
-                        for s, p, o in self._iter_restriction(cls, part):
-                            if same.get(s, s) != same.get(o, o):
-                                yield same.get(s, s), p, same.get(o, o)
+                        yield cls, part
 
     def _iter_parts(self, expression: int) -> Iterator[int]:
         """Yields an expression, or the parts of which it is the intersection."""
@@ -274,15 +282,15 @@ class _ClassReader:
         if not heads:
             yield expression
 
-    def _iter_restriction(self, cls: int, node: int) -> Iterator[Triple]:
-        assert self._property is not None
-        for p in self._index.find_objects(node, self._property):
-            if not self._is_named(p):
-                continue
-            for predicate in self._values:
+    def _iter_restriction(self, node: int) -> Iterator[tuple[int, int]]:
+        """Yields (predicate, what a restriction names); nothing for other classes."""
+        for p in (
+            self._index.find_objects(node, self._property) if self._property is not None else ()
+        ):
+            for predicate in self._values if self._is_named(p) else ():
                 for o in self._index.find_objects(node, predicate) if predicate is not None else ():
-                    if o != cls and (self._index.terms.is_literal(o) or self._is_named(o)):
-                        yield cls, p, o
+                    if self._index.terms.is_literal(o) or self._is_named(o):
+                        yield p, o
 
     def _is_named(self, term: int) -> bool:
         text = self._get_text(term)
