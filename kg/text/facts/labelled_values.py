@@ -101,7 +101,7 @@ def find_labelled_values(chunks: Sequence[Chunk]) -> list[Fact]:
         for line in found:
             if labels[line.label.casefold()] == 1:
                 candidates += _make_fact(headings[section_id], names[section_id], line)
-    candidates = list(_keep_agreed(candidates, Counter(names.values())))
+    candidates = list(_select_consistent_facts(candidates, Counter(names.values())))
     subjects = Counter(relation for relation, _ in candidates)
     frequent = [pair for pair in candidates if subjects[pair[0]] >= MIN_SECTIONS]
     # Values of another sort than most, such as a number among words, could not be compared.
@@ -122,7 +122,7 @@ def find_labelled_values(chunks: Sequence[Chunk]) -> list[Fact]:
     return [*topics, *facts]
 
 
-def _keep_agreed(
+def _select_consistent_facts(
     candidates: Sequence[tuple[str, Fact]], n_sections: Counter[str]
 ) -> Iterator[tuple[str, Fact]]:
     """Yields the first of the facts that all sections of a name state, such as copies of a page.

@@ -190,9 +190,9 @@ class _TextForm:
             labels.update((label.casefold(), section) for label in _LABEL.findall(chunk.prose))
             document = str(chunk.metadata.get("document"))
             lines.update((_get_line_form(line), document) for line in chunk.prose.split("\n"))
-        self._headings = _list_shared(headings, MIN_SHARED_HEADINGS)
-        self._labels = _list_shared(labels, MIN_SHARED_LABELS)
-        self._lines = _list_shared(lines, MIN_SHARED_LINES)
+        self._headings = _find_shared_forms(headings, MIN_SHARED_HEADINGS)
+        self._labels = _find_shared_forms(labels, MIN_SHARED_LABELS)
+        self._lines = _find_shared_forms(lines, MIN_SHARED_LINES)
         n_lines = sum(bool(form) for form, _ in lines)
         n_shared = sum(form in self._lines for form, _ in lines)
         if n_shared > MAX_SHARE_OF_SHARED_LINES * n_lines:
@@ -222,7 +222,7 @@ def _squeeze(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _list_shared(pairs: Collection[tuple[str, str]], minimum: int) -> set[str]:
+def _find_shared_forms(pairs: Collection[tuple[str, str]], minimum: int) -> set[str]:
     """Returns the forms that stand in a minimum number of different places."""
     counts = Counter(form for form, _ in pairs if form)
     return {form for form, count in counts.items() if count >= minimum}

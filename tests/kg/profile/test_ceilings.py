@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 from stage_calls import run_epoche
@@ -253,6 +254,14 @@ def test_what_words_of_names_tell_is_not_asked(tmp_path: Path) -> None:
     )
 
 
+def draft_report(folder: Path, lines: list[str]) -> dict[str, Any]:
+    """Drafts a domain of a graph and returns what the readiness page says."""
+    (folder / "g.ttl").write_text("\n".join(lines), "utf-8")
+    flags = ("--out", folder / "mine", "--json")
+    report: dict[str, Any] = json.loads(run_epoche("kg", "init", folder / "g.ttl", *flags).out)
+    return report
+
+
 @pytest.mark.parametrize("n_loose", [0, 3])
 def test_a_direction_that_names_tell_is_not_asked(tmp_path: Path, n_loose: int) -> None:
     """Parts of parts share a word with what they are parts of, and the others do not."""
@@ -265,9 +274,7 @@ def test_a_direction_that_names_tell_is_not_asked(tmp_path: Path, n_loose: int) 
         for m, name in enumerate(names):
             lines.append(f'ex:t{n}_{m} a ex:Part ; rdfs:label "{name}" .')
         lines.append(f"ex:t{n}_0 ex:partOf ex:t{n}_1 . ex:t{n}_1 ex:partOf ex:t{n}_2 .")
-    (tmp_path / "g.ttl").write_text("\n".join(lines), "utf-8")
-    flags = ("--out", tmp_path / "mine", "--json")
-    report = json.loads(run_epoche("kg", "init", tmp_path / "g.ttl", *flags).out)
+    report = draft_report(tmp_path, lines)
     (row,) = report["predicates"]
     which = f"only {n_loose} such questions have" if n_loose else "no such question has"
     assert row["reason"] == (
@@ -282,8 +289,6 @@ def test_links_without_chains_have_no_wrong_way_round(tmp_path: Path) -> None:
     for n in range(40):
         lines.append(f'ex:t{n} a ex:Part ; rdfs:label "{make_name(n)}" ; ex:hasTag ex:u{n % 7} .')
         lines.append(f'ex:u{n % 7} a ex:Tag ; rdfs:label "Tag {"abcdefg"[n % 7]}" .')
-    (tmp_path / "g.ttl").write_text("\n".join(lines), "utf-8")
-    flags = ("--out", tmp_path / "mine", "--json")
-    report = json.loads(run_epoche("kg", "init", tmp_path / "g.ttl", *flags).out)
+    report = draft_report(tmp_path, lines)
     (row,) = report["predicates"]
     assert row["reason"].startswith("it makes no chains of links")
