@@ -147,6 +147,28 @@ class Graph:
             omissions=self.omissions,
         )
 
+    def with_names(self, names: Mapping[int, str]) -> Graph:
+        """Returns the graph with other texts for some terms, such as IRIs for blank nodes.
+
+        Args:
+            names: id of a term → its new text; terms of one text become one.
+        """
+        terms = TermTable()
+        texts = self.index.terms.texts
+        ids = [terms.intern(names.get(term, text)) for term, text in enumerate(texts)]
+        links_by_predicate: LinksByPredicate = {}
+        for p in self.index.list_predicates():
+            links = links_by_predicate.setdefault(ids[p], [])
+            for link in self.index.iter_pairs(p):
+                links.extend(map(ids.__getitem__, link))
+        return Graph(
+            build_index(terms, links_by_predicate),
+            prefixes=self.prefixes,
+            sources=self.sources,
+            notes=self.notes,
+            omissions=self.omissions,
+        )
+
     def to_ntriples(self) -> bytes:
         """Returns the triples as sorted N-Triples lines."""
         return write_ntriples(self.index)

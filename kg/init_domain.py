@@ -52,7 +52,8 @@ def main(
     from kg.base.plain_text import clean_text
     from kg.graph import Graph
     from kg.profile.answers import read_answers, refuse_unknown_answers
-    from kg.profile.draft import DomainTexts, draft_domain
+    from kg.profile.domain_files import DomainTexts
+    from kg.profile.draft import draft_domain
     from kg.profile.folder import (
         ANSWERS_FILE,
         FACTS_GRAPH,

@@ -17,6 +17,9 @@ SKOS_RELATIONS = frozenset(
 sections 8 and 10): unlike the other SKOS properties, they state facts about what the concepts stand
 for."""
 
+NAMED_NODE = "urn:epoche:node:"
+"""Begins the IRIs of blank nodes that ``kg init`` has named."""
+
 _NAMESPACES = (RDF, RDFS, OWL, SKOS, SH)
 
 

@@ -22,7 +22,7 @@ from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from kg.claims import Claim
 from kg.entailment import Closure
-from kg.profile.class_links import drop_superclasses
+from kg.profile.graph_changes.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary

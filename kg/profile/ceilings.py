@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kg.base.plain_text import format_count, join_list
-from kg.profile.class_links import KIND_OF
+from kg.profile.graph_changes.class_links import KIND_OF
 from kg.profile.predicates import PredicateProfile
 from kg.profile.rules import RuleKind
 from kg.triples.index import Index

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
 from kg.base.console import StageCallback
-from kg.base.plain_text import clean_text, format_count
+from kg.base.errors import GraphTooLargeError
+from kg.base.plain_text import format_count
+from kg.claims import Claim
 from kg.entailment import Closure
 from kg.graph import Graph
-from kg.predicate_words import PredicateWording
 from kg.profile.answers import (
     UnknownAnswer,
     explain_ineffective_answers,
     find_unknown_answers,
-    quote_toml,
     remove_answers,
     render_answers,
 )
 from kg.profile.axioms import AxiomReader
-from kg.profile.class_links import list_class_links, render_class_links
 from kg.profile.classes import iter_class_rules
-from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, READINESS_PAGE, TYPED_GRAPH, make_title
+from kg.profile.domain_files import (
+    HEAD,
+    DomainTexts,
+    DraftedDomain,
+    render_domain,
+    render_page,
+)
+from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, PREPARED_GRAPH, READINESS_PAGE
+from kg.profile.graph_changes.blank_nodes import name_blank_nodes
+from kg.profile.graph_changes.class_links import list_class_links, render_class_links
 from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import (
@@ -35,7 +40,6 @@ from kg.profile.readiness import (
     ReadinessReport,
     assess_predicates,
     build_report,
-    describe_doubtful,
     describe_notes,
     describe_vocabulary,
 )
@@ -62,30 +66,15 @@ from kg.profile.verification import (
 from kg.profile.web_pages import find_web_pages
 from kg.shapes import Constraint, Shapes
 from kg.skipped_content import describe_skipped_content
-from kg.words.qualifiers import INVERSE
 
-HEAD = "Written by `epoche kg init`"
-"""What each file of a draft says in its first line."""
-
+FULL_CEILING = 50
+"""Number of cards of each label below which blank nodes get names."""
 MIN_TOTAL_CEILING = 15
 """Number of cards of each label below which things are named by their UUIDs and hashes, too."""
 CODED_NAMES_NOTE = (
     "Things without a label are called by their class and the start of the code in their IRI, such "
     "as “order 5715fe11”; labels would read better."
 )
-_LEFT_OUT = "it describes an ontology and its terms and not things"
-MAX_PAGE_ROWS = 200
-"""Maximum number of predicates on the readiness page."""
-
-
-class DomainTexts(NamedTuple):
-    """What is known of a graph that was extracted from documents."""
-
-    wordings: Mapping[str, PredicateWording] = MappingProxyType({})
-    """IRI of the predicate → templates; the others are made from the label."""
-    passages: Path | None = None
-    quotes: str = ""
-    """Name of the file of quotes in the folder."""
 
 
 class Draft(NamedTuple):
@@ -125,31 +114,31 @@ def draft_domain(
         show_stage: is told how far the work has come.
     """
     shapes = Shapes.load(shapes_files) if shapes_files else None
+    loaded = graph
     graph, n_typed = (graph, 0) if shapes is None else add_missing_datatypes(graph, shapes)
-    typed_text = f"# {HEAD}\n{graph.to_ntriples().decode()}" if n_typed else ""
-    class_links = list_class_links(graph)
-    if class_links:
-        graph = graph.with_claims(class_links)
-    own = _OwnRules()
-    if shapes is not None:
-        own = _OwnRules(shapes.list_constraints(), find_broken_shapes(graph, shapes))
-    show_stage("deriving what follows", 0, 0)
-    closure = Closure(graph)
-    assessment = _assess(graph, closure, choose_naming(graph), answers, own, show_stage)
-    is_small = assessment.ceiling < MIN_TOTAL_CEILING and not class_links
-    if is_small and (class_links := list_class_links(graph, beside_things=True)):
-        linked = graph.with_claims(class_links)
-        links_closure = Closure(linked)
-        other = _assess(linked, links_closure, choose_naming(linked), answers, own, show_stage)
-        if other.ceiling > assessment.ceiling:
-            graph, closure, assessment = linked, links_closure, other
-        else:
-            class_links = []
-    if assessment.ceiling < MIN_TOTAL_CEILING:
-        naming = choose_naming(graph, with_opaque=True)
-        other = _assess(graph, closure, naming, answers, own, show_stage)
-        assessment = other if other.ceiling > assessment.ceiling else assessment
-    naming, rows, drafted, kept, nouns, left_out, vocabulary = assessment
+
+    def assess(graph: Graph, class_links: Sequence[Claim]) -> _Assessment:
+        prepared = _prepare(graph, class_links, shapes, show_stage)
+        return _assess(prepared, choose_naming(prepared.linked), answers, show_stage)
+
+    def improve(assessment: _Assessment, graph: Graph, links: Sequence[Claim]) -> _Assessment:
+        """Returns the better one of two assessments, the second of a changed graph."""
+        try:
+            return max(assessment, assess(graph, links), key=_get_ceiling)
+        except GraphTooLargeError:  # more follows from the changed graph than can be derived
+            return assessment
+
+    best = assess(graph, list_class_links(graph))
+    if best.ceiling < FULL_CEILING and (named := name_blank_nodes(graph)):
+        best = improve(best, named, best.prepared.class_links)
+    is_small = best.ceiling < MIN_TOTAL_CEILING and not best.prepared.class_links
+    if is_small and (links := list_class_links(best.prepared.graph, beside_things=True)):
+        best = improve(best, best.prepared.graph, links)
+    if best.ceiling < MIN_TOTAL_CEILING:
+        naming = choose_naming(best.prepared.linked, with_opaque=True)
+        best = max(best, _assess(best.prepared, naming, answers, show_stage), key=_get_ceiling)
+    prepared, naming, rows, drafted, kept, nouns, left_out, vocabulary = best
+    graph, class_links = prepared.linked, prepared.class_links
     unknown = find_unknown_answers(answers, {row.iri for row in rows}, drafted)
     answers = remove_answers(answers, unknown)
     files = {path.resolve() for path in graph.sources}
@@ -169,23 +158,34 @@ def draft_domain(
     remarks = [report.summary]
     if naming.coded_names == "all":
         remarks.append(CODED_NAMES_NOTE)
-    if own.broken.nodes:
-        remarks.append(own.broken.describe())
+    if prepared.own.broken.nodes:
+        remarks.append(prepared.own.broken.describe())
     if n_typed:
         n_values = format_count(n_typed, "value")
-        remarks.append(f"{n_values} without a datatype: your shapes give it (`{TYPED_GRAPH}`).")
+        remarks.append(f"{n_values} without a datatype: your shapes give it (`{PREPARED_GRAPH}`).")
+    n_named = len(loaded.index.terms.blanks) - len(prepared.graph.index.terms.blanks)
+    if n_named:
+        remarks.append(
+            f"{format_count(n_named, 'blank node')} got an IRI and a name: its own, or one made "
+            f"from what it belongs to (`{PREPARED_GRAPH}`)."
+        )
     report = msgspec.structs.replace(report, summary=" ".join(remarks))
-    drafted_graphs = [TYPED_GRAPH] * bool(n_typed) + [CLASS_LINKS] * bool(class_links)
-    domain = _Domain(folder, name, graph, shapes_files, naming, drafted_graphs)
+    is_changed = prepared.graph is not loaded
+    drafted_graphs = [PREPARED_GRAPH] * is_changed + [CLASS_LINKS] * bool(class_links)
+    domain = DraftedDomain(folder, name, graph, shapes_files, naming, drafted_graphs)
     return Draft(
         {
-            "domain.toml": _render_domain(domain, rows, texts or DomainTexts()),
+            "domain.toml": render_domain(domain, rows, texts or DomainTexts()),
             "shapes.ttl": f"# {HEAD}: rules that hold in the graph, each with its support.\n"
             "# Say in confirm.toml which of them are false in the world.\n\n"
             + render_shapes(kept, nouns),
             ANSWERS_FILE: f"# {HEAD}\n{render_answers(rows, answers, drafted, kept, nouns)}",
             **({CLASS_LINKS: render_class_links(class_links, HEAD)} if class_links else {}),
-            **({TYPED_GRAPH: typed_text} if n_typed else {}),
+            **(
+                {PREPARED_GRAPH: f"# {HEAD}\n{prepared.graph.to_ntriples().decode()}"}
+                if is_changed
+                else {}
+            ),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
@@ -201,9 +201,33 @@ class _OwnRules(NamedTuple):
     broken: BrokenShapes = BrokenShapes()
 
 
+class _Prepared(NamedTuple):
+    """A graph as the domain may use it."""
+
+    graph: Graph
+    """The graph, in which literals may have got datatypes and blank nodes names."""
+    class_links: Sequence[Claim]
+    linked: Graph
+    """The graph with the links between classes."""
+    closure: Closure
+    own: _OwnRules
+
+
+def _prepare(
+    graph: Graph, class_links: Sequence[Claim], shapes: Shapes | None, show_stage: StageCallback
+) -> _Prepared:
+    linked = graph.with_claims(class_links) if class_links else graph
+    own = _OwnRules()
+    if shapes is not None:
+        own = _OwnRules(shapes.list_constraints(), find_broken_shapes(linked, shapes))
+    show_stage("deriving what follows", 0, 0)
+    return _Prepared(graph, class_links, linked, Closure(linked), own)
+
+
 class _Assessment(NamedTuple):
     """What can be asked about a graph if its things are named in one way."""
 
+    prepared: _Prepared
     naming: Naming
     rows: tuple[Readiness, ...]
     drafted: dict[str, DraftRule]
@@ -223,14 +247,14 @@ class _Assessment(NamedTuple):
         return sum(row.counted for row in self.rows if row.is_asked)
 
 
+def _get_ceiling(assessment: _Assessment) -> int:
+    return assessment.ceiling
+
+
 def _assess(
-    graph: Graph,
-    closure: Closure,
-    naming: Naming,
-    answers: Answers,
-    own: _OwnRules,
-    show_stage: StageCallback,
+    prepared: _Prepared, naming: Naming, answers: Answers, show_stage: StageCallback
 ) -> _Assessment:
+    graph, closure, own = prepared.linked, prepared.closure, prepared.own
     labels = naming.make_labels(graph)
     pages = find_web_pages(graph, labels)
     names = Names(graph, labels, {*own.broken.nodes, *pages.values})
@@ -296,125 +320,4 @@ def _assess(
     )
     left_out = describe_notes(graph, names, naming.predicates)
     vocabulary = describe_vocabulary(graph, names)
-    return _Assessment(naming, rows, rules, kept, nouns, left_out, vocabulary)
-
-
-class _Domain(NamedTuple):
-    folder: Path
-    name: str
-    graph: Graph
-    shapes_files: Sequence[Path]
-    naming: Naming
-    drafted_graphs: Sequence[str]
-
-
-def _render_domain(domain: _Domain, rows: Sequence[Readiness], texts: DomainTexts) -> str:
-    graph_files = [*domain.drafted_graphs]
-    sources = [_relate(path, domain.folder) for path in domain.graph.sources]
-    is_typed = TYPED_GRAPH in graph_files
-    graph_files = graph_files if is_typed else sources + graph_files
-    shapes_files = ["shapes.ttl", *(_relate(path, domain.folder) for path in domain.shapes_files)]
-    lines = [
-        f"# {HEAD}. A predicate needs only a label; fact, denied and questions may word it",
-        "# better. default = true: cards ask about it. The others are only stated as facts.",
-        f"name = {quote_toml(domain.name)}",
-        f"title = {quote_toml(make_title(domain.name, domain.folder, domain.graph.sources))}",
-        *([f"# If {_quote_list(sources)} changes, run `epoche kg init` again."] * is_typed),
-        f"graph = {_quote_list(graph_files)}",
-        f"shapes = {_quote_list(shapes_files)}",
-        f"languages = {_quote_list(domain.naming.languages)}",
-    ]
-    if texts.passages:
-        lines.append(f"passages = {quote_toml(_relate(texts.passages, domain.folder))}")
-        lines.append(f"quotes = {quote_toml(texts.quotes)}")
-    if domain.naming.predicates:
-        names = [f"<{iri}>" for iri in domain.naming.predicates]
-        lines.append(f"naming_predicates = {_quote_list(names)}")
-    if domain.naming.qualifiers:
-        lines.append("# By what things of the same name are told apart, best first.")
-        names = [
-            INVERSE * text.startswith(INVERSE) + f"<{text.removeprefix(INVERSE)}>"
-            for text in domain.naming.qualifiers
-        ]
-        lines.append(f"qualifiers = {_quote_list(names)}")
-    if domain.naming.coded_names:
-        example = "order 5715fe11" if domain.naming.coded_names == "all" else "order 10248"
-        lines.append(f'# Things without a label are called by their class and code: "{example}".')
-        lines.append(f"coded_names = {quote_toml(domain.naming.coded_names)}")
-    facts = [row for row in rows if row.is_fact or row.is_asked]
-    prefixes = {
-        prefix: namespace
-        for prefix, namespace in sorted(domain.graph.prefixes.items())
-        if prefix and namespace and any(row.iri.startswith(namespace) for row in facts)
-    }
-    if prefixes:
-        lines += ["", "[prefixes]"]
-        lines += [f"{quote_toml(key)} = {quote_toml(value)}" for key, value in prefixes.items()]
-    for row in facts:
-        lines += [
-            "",
-            f"[predicates.{quote_toml(f'<{row.iri}>')}]",
-            f"label = {quote_toml(row.label)}",
-        ]
-        wording = texts.wordings.get(row.iri)
-        if wording:
-            lines += [
-                f"fact = {quote_toml(wording.fact)}",
-                f"denied = {quote_toml(wording.denied)}",
-                f"questions = {_quote_list(wording.questions)}",
-            ]
-        if row.is_asked:
-            lines.append("default = true")
-    return "\n".join(lines) + "\n"
-
-
-def render_page(report: ReadinessReport) -> str:
-    """Renders the readiness page in Markdown."""
-    doubtful = describe_doubtful(report)
-    lines = [
-        f"# What can be asked about {_escape(report.domain)}",
-        "",
-        " ".join(filter(None, (report.summary, report.advice))),
-        "",
-        f"`shapes.ttl` has {format_count(report.rules, 'rule')}, confirmed by the graph's "
-        f"{report.triples:,} triples.{f' {doubtful}: say so in `confirm.toml`.' * bool(doubtful)}",
-        "",
-        *(
-            [f"Left out, because {_LEFT_OUT}: {'; '.join(map(_escape, report.left_out))}.", ""]
-            * bool(report.left_out)
-        ),
-        *(
-            [f"Reading the files: {'; '.join(map(_escape, report.skipped))}.", ""]
-            * bool(report.skipped)
-        ),
-        "| predicate | facts | subjects | nameable | ceiling | rule, or why nothing is asked |",
-        "|---|---:|---:|---:|---:|---|",
-    ]
-    for row in report.predicates[:MAX_PAGE_ROWS]:
-        why = f"{row.rule}: {row.support}" if row.is_asked else row.reason
-        if row.shares_links_with:
-            why += f"; counted with “{row.shares_links_with}”, which links the same things"
-        lines.append(
-            f"| {_escape(row.label or row.iri)} | {row.facts:,} | {row.subjects:,} | "
-            f"{row.nameable:,} | {row.ceiling:,} | {_escape(why)} |"
-        )
-    n_more = len(report.predicates) - MAX_PAGE_ROWS
-    if n_more > 0:
-        lines += ["", f"{n_more:,} more predicates are in the output of `epoche kg init --json`."]
-    return "\n".join([*lines, "", report.formula, ""])
-
-
-def _escape(text: str) -> str:
-    """Returns text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", clean_text(text))
-
-
-def _relate(path: Path, folder: Path) -> str:
-    try:
-        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-    except ValueError:  # on Windows, there is no relative path to another drive
-        return path.resolve().as_posix()
-
-
-def _quote_list(texts: Sequence[str]) -> str:
-    return f"[{', '.join(map(quote_toml, texts))}]"
+    return _Assessment(prepared, naming, rows, rules, kept, nouns, left_out, vocabulary)

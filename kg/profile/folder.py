@@ -20,8 +20,9 @@ READINESS_PAGE = "readiness.md"
 """The page that says what can be asked about each predicate, or why nothing."""
 CLASS_LINKS = "class-links.nt"
 """Links between classes, see ``class_links``."""
-TYPED_GRAPH = "typed-graph.nt"
-"""The graph with the datatypes that the user's shapes demand, if its literals lack them."""
+PREPARED_GRAPH = "prepared-graph.nt"
+"""The graph as it is used, if literals get datatypes that the user's shapes demand, or blank nodes
+names."""
 FACTS_GRAPH = "graph.nt"
 """The graph of facts that were extracted from documents."""
 QUOTES = "quotes.jsonl"
@@ -32,7 +33,7 @@ FILES = (
     READINESS_PAGE,
     "confirm.toml",
     CLASS_LINKS,
-    TYPED_GRAPH,
+    PREPARED_GRAPH,
     FACTS_GRAPH,
 )
 """The files of a draft."""

@@ -16,7 +16,7 @@ from kg.profile.namesakes import find_qualifiers
 from kg.profile.record_nouns import names_participant
 from kg.terms import OWL, RDF_TYPE, RDFS, SKOS, iri_tail, is_malformed_iri, parse_literal
 from kg.triples.index import Index
-from kg.vocabulary import is_vocabulary
+from kg.vocabulary import NAMED_NODE, is_vocabulary
 from kg.words.coded_names import CodePrefixes
 from kg.words.label_grammar import is_english, split_name
 from kg.words.label_words import spell_out_label
@@ -289,15 +289,24 @@ class Names:
         return self._labels.get_label(self._index.terms.get_text(term))
 
     def says(self, term: int, other: int) -> bool:
-        """Returns whether the name of a term says in brackets what the other one is called."""
+        """Returns whether a term is named after the other one, in brackets or as a part of it."""
         get_text = self._index.terms.get_text
         text = get_text(term)
+        if self.is_part(term, other):
+            return True
         qualifier = "" if self._index.terms.is_literal(term) else self._labels.get_qualifier(text)
         if not qualifier:
             return False
         name = self._labels.find_readable_name(other)
         to_form = self._labels.to_normal_form
         return bool(name) and f" {to_form(name)} " in f" {to_form(qualifier)} "
+
+    def is_part(self, term: int, owner: int) -> bool:
+        """Returns whether a term is a blank node that was named after its owner."""
+        if not self._index.terms.get_text(term).startswith(NAMED_NODE):
+            return False
+        _, _, owner_name = self.get_name(term).partition(" of ")
+        return bool(owner_name) and self.get_name(owner).endswith(owner_name)
 
     def contains(self, term: int, other: int) -> bool:
         """Returns whether the name of a term has that of another one in it: "Megavolt" has "Mega".

@@ -111,6 +111,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Number of values that two or more nameable subjects have."""
     is_said_by_names: bool
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
+    leads_to_parts: bool
+    """Whether it links things to parts that are named after them: "address of Acme"."""
     is_in_names: bool
     """Whether the names of its subjects have its values in them: "Megavolt" has "Mega"."""
     fitting_pairs: int = 0
@@ -204,6 +206,7 @@ class GraphProfiler:
         holders = Counter(value for values in named.values() for value in values)
         named_links = [(s, o) for s, values in named.items() for o in values]
         n_said = sum(self._names.says(s, o) or self._names.says(o, s) for s, o in named_links)
+        n_parts = sum(self._names.is_part(o, s) for s, o in named_links)
         sample = named_links[:: len(named_links) // SAMPLE_SIZE + 1]
         # Short values such as "1" are in many names by chance.
         rng = random.Random(0)  # noqa: S311  # reproducible choices, not security
@@ -252,6 +255,7 @@ class GraphProfiler:
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
             is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
+            leads_to_parts=2 * n_parts > len(named_links),
             is_in_names=n_contained - n_by_chance
             > MAX_CONTAINED_SHARE * (len(sample) - n_by_chance),
         )

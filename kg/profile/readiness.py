@@ -359,6 +359,8 @@ def _assess_predicate(
         reason = "it has no readable name; give it one with rdfs:label"
     elif profile.has_texts:
         reason = "its values are names or texts"
+    elif profile.leads_to_parts:
+        reason = "it leads to parts that have no name but what they belong to"
     elif profile.is_said_by_names:
         reason = "the names of things say it, since things of one name are told apart by it"
     elif not rule:
@@ -388,7 +390,7 @@ def _assess_predicate(
         rule=rule,
         support=support,
         is_doubtful=is_doubtful and reason == judgement.reason,
-        is_fact=bool(profile.label) and not profile.has_texts,
+        is_fact=bool(profile.label) and not profile.has_texts and not profile.leads_to_parts,
         reason=reason,
     )
     return row, 0 if reason else n_balanced

@@ -13,7 +13,7 @@ from functools import cached_property
 from kg.domain import CodedNaming
 from kg.terms import RDF_TYPE, iri_tail, parse_literal
 from kg.triples.index import Index
-from kg.vocabulary import is_vocabulary
+from kg.vocabulary import NAMED_NODE, is_vocabulary
 from kg.words.label_grammar import split_name, to_common_noun
 from kg.words.readable_names import (
     find_opaque_part,
@@ -184,6 +184,8 @@ class CodedNames:
         }
 
     def _split_tail(self, term: str) -> tuple[str, str]:
+        if term.startswith(NAMED_NODE):
+            return "", ""  # the code is our own
         tail = iri_tail(term)
         prefix, opaque, rest = find_opaque_part(tail)
         if opaque:

@@ -12,7 +12,7 @@ from kg.claims import Claim
 from kg.domain import load_domain
 from kg.entailment import Closure
 from kg.graph import Graph
-from kg.profile.class_links import KIND_OF, list_class_links, render_class_links
+from kg.profile.graph_changes.class_links import KIND_OF, list_class_links, render_class_links
 from kg.terms import RDFS, parse_literal
 
 EX = "https://example.org/"

@@ -152,11 +152,11 @@ def test_values_without_a_datatype_have_the_one_that_shapes_demand(tmp_path: Pat
     n_wrong = sum(n % 9 == 0 for n in range(60))
     assert f"{60 - n_wrong} values without a datatype: your shapes give it" in done.out
     assert f"{n_wrong} things left out for breaking your shapes" in done.out
-    text = (folder / "typed-graph.nt").read_text("utf-8")
+    text = (folder / "prepared-graph.nt").read_text("utf-8")
     assert f'<{EX}l1> <{EX}length> "11.5"^^<{XSD}float> .' in text
     assert f'<{EX}l0> <{EX}length> "unknown" .' in text
     assert f'<{EX}l1> <{EX}code> "001" .' in text
-    typed = Graph.load(folder / "typed-graph.nt")
+    typed = Graph.load(folder / "prepared-graph.nt")
     assert len(Oracle(typed, Shapes.load(shapes), engine="pyshacl").find_violations()) == n_wrong
     done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", tmp_path / "c")
     assert done.code == 0

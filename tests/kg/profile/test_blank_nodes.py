@@ -1,0 +1,239 @@
+"""Tests that blank nodes with a name, or with one owner, can be asked about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import rdflib
+from hypothesis import given
+from hypothesis import strategies as st
+from rdflib.compare import isomorphic
+from stage_calls import run_epoche
+
+from cards.card import read_cards
+from kg.claims import Claim
+from kg.graph import Graph
+from kg.profile.graph_changes.blank_nodes import name_blank_nodes
+from kg.terms import RDFS, is_literal, parse_literal
+from kg.vocabulary import NAMED_NODE
+
+EX = "https://example.org/"
+PREFIXES = (
+    f"@prefix ex: <{EX}> . @prefix schema: <https://schema.org/> .\n"
+    "@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+)
+
+
+def load(tmp_path: Path, text: str) -> Graph:
+    path = tmp_path / "g.ttl"
+    path.write_text(PREFIXES + text, "utf-8")
+    return Graph.load(path)
+
+
+def list_labels(graph: Graph | None) -> list[str]:
+    """Lists the labels that nodes were given; all are in English."""
+    assert graph is not None
+    return sorted(
+        parse_literal(claim.obj).lexical
+        for claim in graph.iter_claims(RDFS + "label")
+        if claim.subj.startswith(NAMED_NODE)
+        and is_literal(claim.obj)
+        and parse_literal(claim.obj).language == "en"
+    )
+
+
+def test_a_part_is_called_after_its_owner(tmp_path: Path) -> None:
+    graph = load(
+        tmp_path,
+        """
+        ex:a rdfs:label 'Acme' ; ex:hasAddress [ ex:locality 'Bonn' ; ex:zip '53113' ] ;
+            ex:offers [ a ex:Offer ; ex:price 5 ; ex:currency 'EUR' ] .
+        """,
+    )
+    assert list_labels(name_blank_nodes(graph)) == ["address of Acme", "offer of Acme"]
+
+
+def test_a_step_without_facts_is_left_out_of_a_name(tmp_path: Path) -> None:
+    graph = load(
+        tmp_path,
+        """
+        ex:a rdfs:label 'Acme' ; ex:hasSite [ ex:hasAddress [ ex:locality 'Bonn' ; ex:zip '5' ] ] .
+        ex:b rdfs:label 'Bolt' ; ex:hasSite [ ex:hasAddress [ ex:locality 'Kiel' ] ] ;
+            ex:home [ ex:hasAddress [ ex:locality 'Ulm' ] ] .
+        ex:c rdfs:label 'Core' ; ex:hasSite [ ex:floor 2 ; ex:hasAddress [ ex:locality 'Hof' ] ] .
+        """,
+    )
+    assert list_labels(name_blank_nodes(graph)) == [
+        "address of Acme",
+        "address of home of Bolt",
+        "address of site of Bolt",
+        "address of site of Core",
+        "home of Bolt",
+        "site of Acme",
+        "site of Bolt",
+        "site of Core",
+    ]
+
+
+def test_a_name_of_its_own_suffices_if_others_do_not_have_it(tmp_path: Path) -> None:
+    people = "".join(
+        f"ex:p{n} rdfs:label 'Page {n}' ; schema:author [ schema:name 'Jo {n}' ; ex:age {n} ] .\n"
+        for n in range(10)
+    )
+    ports = "".join(
+        f"ex:d{n} rdfs:label 'Device {n}' ; ex:port [ schema:name 'Gain' ; ex:index {n} ] ,\n"
+        f"    [ schema:name 'Wet' ; ex:index {n + 1} ] .\n"
+        for n in range(10)
+    )
+    named = name_blank_nodes(load(tmp_path, people + ports))
+    expected = [f"{port} of Device {n}" for port in ("Gain", "Wet") for n in range(10)]
+    assert list_labels(named) == expected
+    assert named is not None
+    assert len(list(named.iter_claims("https://schema.org/author"))) == 10
+    assert not named.index.terms.blanks
+
+
+def test_nodes_with_nothing_but_one_name_and_class_are_one_thing(tmp_path: Path) -> None:
+    graph = load(
+        tmp_path,
+        "".join(
+            f"ex:p{n} rdfs:label 'Product {n}' ;\n"
+            f"    schema:brand [ a schema:Brand ; schema:name 'Brand {n % 2}' ] ;\n"
+            f"    schema:seller [ a ex:Shop ; schema:name 'Shop {n % 9}' ; ex:zip {n % 9} ] .\n"
+            for n in range(10)
+        ),
+    )
+    named = name_blank_nodes(graph)
+    assert named is not None
+    brands = Counter(claim.obj for claim in named.iter_claims("https://schema.org/brand"))
+    assert list(brands.values()) == [5, 5]
+    # More is said of the sellers, so two of one name may be two.
+    assert len({claim.obj for claim in named.iter_claims("https://schema.org/seller")}) == 10
+
+
+def test_nodes_that_cannot_be_told_apart_stay_as_they_are(tmp_path: Path) -> None:
+    graph = load(
+        tmp_path,
+        """
+        ex:a rdfs:label 'Acme' ; ex:address [ ex:locality 'Bonn' ] , [ ex:locality 'Kiel' ] .
+        ex:b rdfs:label 'Bolt' ; ex:address _:shared .
+        ex:c rdfs:label 'Core' ; ex:address _:shared .
+        _:shared ex:locality 'Ulm' .
+        ex:d rdfs:label 'Core' ; ex:address [ ex:locality 'Hof' ] .
+        _:loop ex:next _:loop .
+        """,
+    )
+    assert name_blank_nodes(graph) is None
+
+
+def test_nodes_of_the_schema_stay_as_they_are(tmp_path: Path) -> None:
+    graph = load(
+        tmp_path,
+        """
+        ex:A a owl:Class ; rdfs:label 'a' ;
+            rdfs:subClassOf [ a owl:Restriction ; rdfs:label 'r' ; owl:onProperty ex:p ] .
+        ex:S a sh:NodeShape ; rdfs:label 's' ; sh:property [ sh:name 'n' ; rdfs:label 'path' ] .
+        ex:l rdfs:label 'list' ; ex:members ( 1 2 ) .
+        """,
+    )
+    assert name_blank_nodes(graph) is None
+
+
+def test_a_concept_without_an_iri_is_a_thing(tmp_path: Path) -> None:
+    graph = load(tmp_path, "[ a skos:Concept ; skos:prefLabel 'rose'@en ; ex:height 2 ] .")
+    named = name_blank_nodes(graph)
+    assert named is not None
+    assert [claim.subj for claim in named.iter_claims(EX + "height")] == [NAMED_NODE + "b0"]
+
+
+def restore_blank_nodes(graph: Graph) -> rdflib.Graph:
+    """Returns the graph with blank nodes in place of named ones, and without their labels."""
+    restored = rdflib.Graph()
+    for triple in graph.to_rdflib():
+        s, p, o = (
+            rdflib.BNode(term.removeprefix(NAMED_NODE)) if term.startswith(NAMED_NODE) else term
+            for term in triple
+        )
+        is_label = p == rdflib.RDFS.label and isinstance(o, rdflib.Literal) and o.language == "en"
+        if not (is_label and isinstance(s, rdflib.BNode)):
+            restored.add((s, p, o))
+    return restored
+
+
+NODES = ["_:a", "_:b", "_:c", EX + "x", EX + "y"]
+
+
+@given(
+    st.sets(
+        st.builds(
+            Claim,
+            subj=st.sampled_from(NODES),
+            pred=st.sampled_from([EX + "p", EX + "part", RDFS + "label"]),
+            obj=st.sampled_from([*NODES, '"one"', '"two"']),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_names_change_nothing_else(claims: set[Claim]) -> None:
+    """Without its labels the new graph is the old one, but for nodes that are one thing now."""
+    graph = Graph.from_claims(claims)
+    before = graph.to_rdflib()
+    named = name_blank_nodes(graph)
+    if named is not None:
+        after = restore_blank_nodes(named)
+        assert isomorphic(before, after) or len(after) < len(before)
+        labels = Counter(list_labels(named))
+        assert not labels or max(labels.values()) == 1
+
+
+def write_shop(path: Path) -> Path:
+    """Writes products as web pages have them: all of them blank nodes, with offers and brands."""
+    lines = [PREFIXES]
+    for n in range(60):
+        name = f"Camera {chr(65 + n % 26)}{n}"
+        lines.append(
+            f"[ a schema:Product ; schema:name '{name}' ; schema:sku 'sku{n}' ;\n"
+            f"  schema:brand [ a schema:Brand ; schema:name 'Brand {n % 5}' ] ;\n"
+            f"  schema:weight {300 + 10 * (n % 12)} ;\n"
+            f"  schema:offers [ a schema:Offer ; schema:price {100 + 50 * (n % 9)} ;\n"
+            f"    schema:priceCurrency '{('EUR', 'CHF', 'GBP')[n % 3]}' ] ] ."
+        )
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+def test_cards_ask_about_blank_nodes(tmp_path: Path) -> None:
+    source = write_shop(tmp_path / "shop.ttl")
+    folder, out = tmp_path / "shop", tmp_path / "cards.jsonl"
+    result = run_epoche("kg", "init", source, "--out", folder)
+    assert result.code == 0, result.err
+    assert "180 blank nodes got an IRI and a name" in result.out
+    result = run_epoche(
+        "cards", "--domain", folder, "--num-per-type", 15, "--num-faithfulness", 0, "--out", out
+    )
+    assert result.code == 0, result.err
+    cards = read_cards(out)
+    assert Counter(card.label for card in cards) == {"E": 15, "C": 15, "U": 15}
+    assert any("offer of Camera" in card.question for card in cards)
+    texts = [text for card in cards for text in (*card.facts, card.question)]
+    assert not any("offers offer" in text or NAMED_NODE in text for text in texts)
+    verified = run_epoche("verify", out)
+    assert verified.code == 0, verified.out + verified.err
+
+
+def test_the_same_graph_in_another_format_gives_the_same_files(tmp_path: Path) -> None:
+    """Also with its blank nodes called otherwise and its triples in another order."""
+    source = write_shop(tmp_path / "shop.ttl")
+    lines = Graph.load(source).to_ntriples().decode().replace("_:b", "_:z9x").splitlines()
+    other = tmp_path / "other" / "shop.nt"
+    other.parent.mkdir()
+    other.write_text("\n".join(reversed(lines)) + "\n", "utf-8")
+    for path in (source, other):
+        assert run_epoche("kg", "init", path, "--out", path.parent / "d").code == 0
+    for name in ("prepared-graph.nt", "shapes.ttl"):
+        files = [path.parent / "d" / name for path in (source, other)]
+        assert files[0].read_bytes() == files[1].read_bytes()
