@@ -20,6 +20,8 @@ from cards.facts import Fact, TermRole, get_term_role
 from cards.generation.graph_lookup import GraphLookup, Style
 from cards.generation.pools import Pool
 from kg.claims import Label
+from kg.vocabulary import NAMED_NODE
+from kg.words.qualifiers import is_named_after
 
 MAX_TRIES_PER_FACT = 6
 """Maximum number of random facts looked at for each unrelated fact that is wanted."""
@@ -168,7 +170,8 @@ def is_spare_fact(lookup: GraphLookup, pool: Pool, anchor: int, role: Role, fact
     """Returns whether a card can state a fact about a role's term that its label does not need.
 
     Not if it restates what is asked, settles it on a U card, makes it implausible, is another value
-    although the role forbids that, or links the term to one without a readable name.
+    although the role forbids that, links the term to one without a readable name, or to a part that
+    is called after it.
     """
     x = role.x
     return (
@@ -176,12 +179,20 @@ def is_spare_fact(lookup: GraphLookup, pool: Pool, anchor: int, role: Role, fact
         and not (role.label == "U" and fact.s == x and fact.p in pool.telling.settling)
         and lookup.is_readable(fact.o if fact.s == x else fact.s)
         and pool.is_plausible(x, anchor, fact)
+        and not _leads_to_part(lookup, fact)
         and not (
             role.forbids_other_value
             and fact.p == pool.p
             and not fact.denied
             and (fact.s == x) == (pool.varying == "subj")
         )
+    )
+
+
+def _leads_to_part(lookup: GraphLookup, fact: Fact) -> bool:
+    part = lookup.terms.get_text(fact.o)
+    return part.startswith(NAMED_NODE) and is_named_after(
+        lookup.get_label(fact.o), lookup.get_label(fact.s)
     )
 
 

@@ -31,7 +31,7 @@ from kg.profile.domain_files import (
     render_page,
 )
 from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, PREPARED_GRAPH, READINESS_PAGE
-from kg.profile.graph_changes.blank_nodes import name_blank_nodes
+from kg.profile.graph_changes.blank_nodes import describe_named_nodes, name_blank_nodes
 from kg.profile.graph_changes.class_links import list_class_links, render_class_links
 from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
@@ -141,7 +141,7 @@ def draft_domain(
     graph, class_links = prepared.linked, prepared.class_links
     unknown = find_unknown_answers(answers, {row.iri for row in rows}, drafted)
     answers = remove_answers(answers, unknown)
-    files = {path.resolve() for path in graph.sources}
+    files = {path.resolve() for path in loaded.sources}
     uses_shapes = not files.isdisjoint(path.resolve() for path in shapes_files)
     report = build_report(
         rows,
@@ -163,16 +163,11 @@ def draft_domain(
     if n_typed:
         n_values = format_count(n_typed, "value")
         remarks.append(f"{n_values} without a datatype: your shapes give it (`{PREPARED_GRAPH}`).")
-    n_named = len(loaded.index.terms.blanks) - len(prepared.graph.index.terms.blanks)
-    if n_named:
-        remarks.append(
-            f"{format_count(n_named, 'blank node')} got an IRI and a name: its own, or one made "
-            f"from what it belongs to (`{PREPARED_GRAPH}`)."
-        )
+    remarks += describe_named_nodes(loaded, prepared.graph, PREPARED_GRAPH)
     report = msgspec.structs.replace(report, summary=" ".join(remarks))
     is_changed = prepared.graph is not loaded
     drafted_graphs = [PREPARED_GRAPH] * is_changed + [CLASS_LINKS] * bool(class_links)
-    domain = DraftedDomain(folder, name, graph, shapes_files, naming, drafted_graphs)
+    domain = DraftedDomain(folder, name, loaded, shapes_files, naming, drafted_graphs)
     return Draft(
         {
             "domain.toml": render_domain(domain, rows, texts or DomainTexts()),

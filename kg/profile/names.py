@@ -22,6 +22,7 @@ from kg.words.label_grammar import is_english, split_name
 from kg.words.label_words import spell_out_label
 from kg.words.labels import LABEL_PREDICATES, Labels
 from kg.words.name_forms import list_name_words, says_quantity
+from kg.words.qualifiers import is_named_after
 from kg.words.readable_names import (
     is_bare_number,
     is_code,
@@ -303,10 +304,10 @@ class Names:
 
     def is_part(self, term: int, owner: int) -> bool:
         """Returns whether a term is a blank node that was named after its owner."""
-        if not self._index.terms.get_text(term).startswith(NAMED_NODE):
-            return False
-        _, _, owner_name = self.get_name(term).partition(" of ")
-        return bool(owner_name) and self.get_name(owner).endswith(owner_name)
+        text = self._index.terms.get_text(term)
+        return text.startswith(NAMED_NODE) and is_named_after(
+            self.get_name(term), self.get_name(owner)
+        )
 
     def contains(self, term: int, other: int) -> bool:
         """Returns whether the name of a term has that of another one in it: "Megavolt" has "Mega".

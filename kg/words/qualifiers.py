@@ -86,3 +86,14 @@ def _can_follow(name: str, text: str) -> bool:
 def add_qualifier(name: str, qualifier: str) -> str:
     """Returns a name with what tells it from others: "Paris (city)"."""
     return f"{name} ({qualifier})"
+
+
+def is_named_after(name: str, owner_name: str) -> bool:
+    """Returns whether a name was made from its owner's: "address of Acme" from "Acme".
+
+    Args:
+        name: the name of a blank node that ``kg init`` has named.
+        owner_name: the name of what it belongs to, or of what that belongs to.
+    """
+    _, _, end = name.partition(" of ")
+    return bool(end) and owner_name.endswith(end)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from kg.base.plain_text import format_count
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.profile.names import Names, Naming, choose_naming
 from kg.shapes.vocabulary import SH
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, write_literal
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, iri_tail, write_literal
 from kg.triples.index import Index
 from kg.vocabulary import NAMED_NODE, is_vocabulary
 from kg.words.coded_names import ClassNouns
@@ -26,6 +27,8 @@ MIN_DISTINCT_NAMES = 0.8
 """Minimum number of distinct names of the objects of a predicate, as a share of these, to be names
 of things rather than of parts that many things have."""
 
+_VALUE_NAMES = frozenset(("v", "value"))
+_LIST = frozenset((RDF + "first", RDF + "rest"))
 _SCHEMA = (RDF, RDFS, OWL, SH)
 _NO_SCHEMA = frozenset(
     [
@@ -49,12 +52,14 @@ def name_blank_nodes(graph: Graph) -> Graph | None:
     """
     if not graph.index.terms.blanks:
         return None
+    n_blanks = len(graph.index.terms.blanks)
+    graph = _put_values_for_wrappers(graph)
     naming = choose_naming(graph)
     namer = _NodeNamer(graph, naming)
     labels = namer.name_parts()
     nodes = sorted({*namer.things, *labels})
     if not nodes:
-        return None
+        return graph if len(graph.index.terms.blanks) < n_blanks else None
     get_text = graph.index.terms.get_text
     iris = {
         node: NAMED_NODE + get_text(namer.originals.get(node, node)).removeprefix("_:")
@@ -67,6 +72,30 @@ def name_blank_nodes(graph: Graph) -> Graph | None:
         Claim(iris[node], RDFS + "label", write_literal(label, language=language))
         for node, label in labels.items()
     )
+
+
+def describe_named_nodes(before: Graph, after: Graph, file: str) -> list[str]:
+    """Says in sentences how many blank nodes ``name_blank_nodes`` changed.
+
+    Args:
+        before: the graph.
+        after: the same graph with other changes perhaps, or the result.
+        file: the name of its file.
+    """
+    n_changed = len(before.index.terms.blanks) - len(after.index.terms.blanks)
+    n_named = sum(text.startswith(NAMED_NODE) for text in after.index.terms.texts)
+    remarks = []
+    if n_named:
+        remarks.append(
+            f"{format_count(n_named, 'blank node')} got an IRI and a name: its own, or one made "
+            f"from what it belongs to (`{file}`)."
+        )
+    if n_changed > n_named:
+        remarks.append(
+            f"{format_count(n_changed - n_named, 'blank node')} that only hold a value, or are "
+            "called like another of which nothing else is said, are one with it."
+        )
+    return remarks
 
 
 class _NodeNamer:
@@ -85,6 +114,7 @@ class _NodeNamer:
         self._labels = naming.make_labels(graph)
         self._names = Names(graph, self._labels)
         self._nouns = ClassNouns(index, self._labels.find_readable_name)
+        self._links = _list_links(index)
         blanks = index.terms.blanks - _find_schema_nodes(index)
         get_text = index.terms.get_text
         self._own_names = {
@@ -115,8 +145,7 @@ class _NodeNamer:
         originals: dict[int, int] = {}
         for node in sorted(self._own_names):
             if not self._list_facts(node):
-                edges = tuple(sorted(self._index.iter_out_edges(node)))
-                first = firsts.setdefault(edges, node)
+                first = firsts.setdefault(tuple(sorted(self._links[node])), node)
                 if first != node:
                     originals[node] = first
         return originals
@@ -166,7 +195,7 @@ class _NodeNamer:
 
     def _list_facts(self, node: int) -> list[tuple[int, int]]:
         """Lists what is said of a node beside its names and classes: predicates and values."""
-        return [link for link in self._index.iter_out_edges(node) if link[0] not in self._naming]
+        return [link for link in self._links.get(node, ()) if link[0] not in self._naming]
 
     def _find_owner_name(self, owner: int) -> str:
         if owner in self._own_names:
@@ -199,12 +228,60 @@ class _NodeNamer:
         return next(iter(self._nouns.list_nouns(node)), "")
 
 
-def _find_schema_nodes(index: Index) -> set[int]:
-    """Finds the nodes of lists, axioms and shapes."""
+def _put_values_for_wrappers(graph: Graph) -> Graph:
+    """Returns the graph with values in place of blank nodes that have nothing else.
+
+    Such are ``[ fhir:v "male" ]``, and a list with one member.
+    """
+    index = graph.index
+    get_text, get_id = index.terms.get_text, index.terms.get
+    rdf_type, first, nil = get_id(RDF_TYPE), get_id(RDF + "first"), get_id(RDF + "nil")
+    rest = get_id(RDF + "rest")
+    tails = set() if rest is None else set(index.get_objects(rest))
+    kept_nodes = _find_schema_nodes(index, lists=False) | tails
+    used = {o for p in index.list_predicates() for o in index.list_distinct_objects(p)}
+    all_links = _list_links(index)
+    held: dict[int, int] = {}
+    for node, links in all_links.items():
+        facts = [link for link in links if link[0] != rdf_type and link[1] != nil]
+        if node in kept_nodes or node not in used or len(facts) != 1:
+            continue
+        p, value = facts[0]
+        is_value = index.terms.is_literal(value) and iri_tail(get_text(p)) in _VALUE_NAMES
+        if is_value or (p == first and len(links) == 2):
+            held[node] = value
+    values: dict[int, str] = {}
+    for node in held:
+        value, seen = held[node], {node}
+        while value in held and value not in seen:
+            seen.add(value)
+            value = held[value]
+        if value not in held:
+            values[node] = get_text(value)
+    if not values:
+        return graph
+    return graph.without((s, p, o) for s in values for p, o in all_links[s]).with_names(values)
+
+
+def _list_links(index: Index) -> dict[int, list[tuple[int, int]]]:
+    """Lists the predicates and values of each blank node."""
+    blanks = index.terms.blanks
+    links: dict[int, list[tuple[int, int]]] = {}
+    for p in index.list_predicates():
+        for s, o in index.iter_pairs(p):
+            if s in blanks:
+                links.setdefault(s, []).append((p, o))
+    return links
+
+
+def _find_schema_nodes(index: Index, *, lists: bool = True) -> set[int]:
+    """Finds the nodes of axioms, shapes and, if asked, of lists."""
     get_text = index.terms.get_text
     nodes: set[int] = set()
     for p in index.list_predicates():
         iri = get_text(p)
+        if iri in _LIST and not lists:
+            continue
         if iri.startswith(_SCHEMA) and iri not in _NO_SCHEMA:
             nodes.update(index.get_subjects(p), index.get_objects(p))
         elif iri == RDF_TYPE:
