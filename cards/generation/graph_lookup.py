@@ -127,7 +127,7 @@ class GraphLookup:
         groups: dict[str, list[int]] = {}
         for p in self.fact_predicates:
             name = self.kb.verbaliser.get_label(self.terms.get_text(p)).casefold()
-            groups.setdefault(name, []).append(p)
+            groups.setdefault(name.removeprefix("has "), []).append(p)
         return {p: group[0] for group in groups.values() if len(group) > 1 for p in group}
 
     @cached_property

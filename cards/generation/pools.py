@@ -19,7 +19,7 @@ from typing import Literal
 from cards.facts import Fact
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
-from cards.generation.restated_values import MAX_TOLD, TellingPredicates
+from cards.generation.restated_values import MAX_TOLD, TellingPredicates, find_linked
 from cards.generation.rng import rng_for
 from kg.profile.plausibility import is_location, is_part
 from kg.related_terms import RelatedTerms
@@ -273,6 +273,21 @@ class Pool:
             if any(o is not None and (o < number if is_above else o > number) for o in others):
                 return False
         return True
+
+    def is_number_of_neighbour(self, x: int, a: int) -> bool:
+        """Returns whether another part of the same whole has an anchor, each part having its own.
+
+        The second track of a record is no other one's, though no rule says so.
+        """
+        if self.varying == "obj":
+            return False
+        index = self._full.lookup.graph_index
+        return any(
+            part != x and index.has_triple(part, self.p, a)
+            for q, is_inverse in self.telling.wholes
+            for whole in find_linked(index, x, q, is_inverse)
+            for part in find_linked(index, whole, q, not is_inverse)
+        )
 
     @cached_property
     def shared_predicates(self) -> frozenset[int]:

@@ -87,7 +87,9 @@ class Recipes(EntitySampler):
         needs_other_value = not (c.forbids_other_value or any(fact.denied for fact in c.core))
         if needs_other_value and self.pool.has_related_anchor(c.x, anchor):
             return None
-        # If only false claims broke them, this would tell their label.
+        # If only false claims did, this would tell their label.
+        if any(self.pool.is_number_of_neighbour(x, anchor) for x in (c.x, u)):
+            return None
         if not (
             self.pool.keeps_bounds(u, anchor)
             and (may_break_bounds or self.pool.keeps_bounds(c.x, anchor))

@@ -7,14 +7,15 @@ one whose label has another word of the same stem: what is "approved by" somebod
 
 A value can also be settled by that of another predicate: rivers that flow into the Bay of Bengal do
 not drain into the Scheldt, though no rule on the card says so. Nor was anybody born after the year
-of death.
+of death, and the second track of a record is no other one's.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -23,7 +24,8 @@ from cards.generation.literals import parse_number_or_year
 from cards.generation.rng import rng_for
 from kg.terms import parse_literal
 from kg.text.facts.relation_words import list_stems
-from kg.triples.index import Triple
+from kg.triples.index import Index, Triple
+from kg.vocabulary import is_vocabulary
 
 N_SAMPLED = 100
 """Number of facts that are looked at."""
@@ -48,9 +50,13 @@ MAX_EQUAL = 0.5
 """Maximum share of pairs of any two subjects that have the same value."""
 
 MIN_ORDERED = 30
-"""Minimum number of subjects that have numbers of two predicates, none of which breaks an order."""
-MIN_UNORDERED = 0.15
-"""Minimum share of pairs of any two subjects whose numbers break this order: others say nothing."""
+"""Minimum number of subjects that have numbers of two predicates in one order."""
+MIN_UNORDERED = 5
+"""Minimum number of pairs of any two subjects whose numbers break this order: fewer say nothing."""
+MAX_BROKEN = 0.1
+"""Maximum number of subjects whose own numbers break it, as a share of these pairs."""
+MAX_PARTS = 500
+"""Maximum number of parts of a whole."""
 
 _PredicatesByStems: TypeAlias = dict[frozenset[str], list[tuple[int, set[str]]]]
 _GROUPS: WeakKeyDictionary[GraphLookup, _PredicatesByStems] = WeakKeyDictionary()
@@ -69,8 +75,11 @@ class TellingPredicates(NamedTuple):
     """Predicates whose value makes that of the other one plain; no U card states them of its
     subject."""
     bounds: tuple[tuple[int, bool], ...] = ()
-    """Predicates whose number is never below that of the other one, with True, or never above it:
+    """Predicates whose number is hardly ever below that of the other one, with True, or above it:
     no U card asks about a number that breaks this."""
+    wholes: tuple[tuple[int, bool], ...] = ()
+    """Predicates, with True if read from object to subject, that lead to wholes in which hardly any
+    two parts have the same number: no U card asks about that of another part."""
 
 
 def find_telling_predicates(lookup: GraphLookup, p: int) -> TellingPredicates:
@@ -79,6 +88,7 @@ def find_telling_predicates(lookup: GraphLookup, p: int) -> TellingPredicates:
         find_restating_predicates(lookup, p),
         find_settling_predicates(lookup, p),
         find_bounds(lookup, p),
+        find_wholes(lookup, p),
     )
 
 
@@ -254,14 +264,14 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
 
 
 def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
-    """Finds predicates whose number is never below, or never above, the same subject's of ``p``.
+    """Finds predicates whose number is hardly ever below, or above, the same subject's of ``p``.
 
     Args:
         lookup: the graph before facts were set aside.
         p: the predicate that cards ask about.
 
     Returns:
-        Each predicate, with True if its numbers are never below.
+        Each predicate, with True if its numbers are not below.
     """
     rng = rng_for("bounds", lookup.terms.get_text(p))
     asked = lookup.list_subjects(p, asserted_only=True)
@@ -279,13 +289,60 @@ def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
             continue  # says the same, and is no bound
         for is_above in (True, False):
             sign = 1 if is_above else -1
-            is_ordered = all(sign * (others[s] - numbers[s]) >= 0 for s in subjects)
-            n_broken = sum(
-                sign * (others[t] - numbers[s]) < 0 for s, t in zip(subjects, shuffled, strict=True)
+            n_own, n_random = (
+                sum(
+                    sign * (others[t] - numbers[s]) < 0
+                    for s, t in zip(subjects, partners, strict=True)
+                )
+                for partners in (subjects, shuffled)
             )
-            if is_ordered and n_broken >= MIN_UNORDERED * len(subjects):
+            if n_random >= MIN_UNORDERED and n_own <= MAX_BROKEN * n_random:
                 bounds.append((q, is_above))
     return tuple(bounds)
+
+
+def find_wholes(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
+    """Finds predicates that lead to wholes whose parts are numbered by ``p``: tracks of a record.
+
+    Args:
+        lookup: the graph before facts were set aside.
+        p: the predicate that cards ask about.
+
+    Returns:
+        Each predicate, with True if it leads from the whole to its parts.
+    """
+    index = lookup.graph_index
+    rng = rng_for("wholes", lookup.terms.get_text(p))
+    numbers = _read_numbers(lookup, p, lookup.list_subjects(p, asserted_only=True))
+    parts = list(numbers)
+    sampled = rng.sample(parts, N_PAIRS) if len(parts) > N_PAIRS else parts
+    wholes = []
+    for q in index.list_predicates() if len(numbers) >= MIN_ORDERED else ():
+        if q == p or is_vocabulary(lookup.terms.get_text(q)):
+            continue
+        for is_inverse in (False, True):
+            found = {whole for s in sampled for whole in find_linked(index, s, q, is_inverse)}
+            groups = [
+                group
+                for whole in sorted(found)
+                if not lookup.terms.is_literal(whole)
+                and len(members := find_linked(index, whole, q, not is_inverse)) <= MAX_PARTS
+                and len(group := [m for m in members if m in numbers]) > 1
+            ]
+            own = [numbers[s] for group in groups for s in group]
+            shuffled = iter(rng.sample(own, len(own)))
+            n_own = sum(len(group) - len({numbers[s] for s in group}) for group in groups)
+            n_random = sum(
+                len(group) - len({*itertools.islice(shuffled, len(group))}) for group in groups
+            )
+            if n_random >= MIN_UNORDERED and n_own <= MAX_BROKEN * n_random:
+                wholes.append((q, is_inverse))
+    return tuple(wholes)
+
+
+def find_linked(index: Index, term: int, q: int, is_inverse: bool) -> Collection[int]:
+    """Returns what a predicate links a term to, or from what if it is read backwards."""
+    return index.find_subjects(q, term) if is_inverse else index.find_objects(term, q)
 
 
 def _read_numbers(lookup: GraphLookup, p: int, subjects: Iterable[int]) -> dict[int, float]:

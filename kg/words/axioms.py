@@ -27,6 +27,8 @@ _PROPERTY_PAIRS = {
     RDFS + "subPropertyOf": "If {xy}, then {other_xy}.",
     OWL + "propertyDisjointWith": "If {xy}, then it is not the case that {other_xy}.",
 }
+MAX_SUBCLASSES = 12
+"""Maximum number of sub-classes of a predicate's domain or range that its rules name."""
 PROPERTY_RELATIONS = frozenset(_PROPERTY_PAIRS)
 """Predicates of axioms that relate two properties."""
 SCHEMA_PREDICATES = PROPERTY_RELATIONS | {
@@ -50,13 +52,17 @@ def is_axiom(claim: Claim) -> bool:
 def render_axiom(phrasebook: Phrasebook, axiom: Claim) -> str:
     """Renders one axiom as a sentence in which X, Y and Z stand for any things.
 
-    Returns an empty string for triples that are only parts of an axiom, such as those of RDF lists.
+    Returns an empty string for triples that are only parts of an axiom, such as those of RDF lists,
+    and for those that say nothing to a reader.
     """
     pred, subj, obj = axiom.pred, axiom.subj, axiom.obj
     if pred == RDF_TYPE:
         pattern = _CHARACTERISTICS.get(obj, "")
         return capitalise_sentence(pattern.format(**_render_variables(phrasebook, subj)))
     if pred in _PROPERTY_PAIRS:
+        # Of two predicates that are called alike, a reader sees one.
+        if phrasebook.fill_clause(subj, "X", "Y") == phrasebook.fill_clause(obj, "X", "Y"):
+            return ""
         other_variables = {
             f"other_{key}": text for key, text in _render_variables(phrasebook, obj).items()
         }
@@ -95,14 +101,15 @@ def find_axioms_about(phrasebook: Phrasebook, pred: str) -> list[Claim]:
     """Returns the graph's axioms about ``pred``, in a fixed order.
 
     These are its characteristics, domain and range, the predicates it implies and is implied by,
-    and the sub-class and disjointness axioms of its domain and range.
+    and the sub-class and disjointness axioms of its domain and range; of a class with very many
+    sub-classes, none of these.
     """
     axioms = dict.fromkeys(_iter_axioms_about(phrasebook, pred))
     classes = [a.obj for a in axioms if a.pred in (RDFS + "domain", RDFS + "range")]
     for cls in dict.fromkeys(classes):
-        axioms.update(
-            dict.fromkeys(_find_axioms(phrasebook, RDFS + "subClassOf", cls, with_objects=True))
-        )
+        hierarchy = _find_axioms(phrasebook, RDFS + "subClassOf", cls, with_objects=True)
+        has_many = sum(axiom.obj == cls for axiom in hierarchy) > MAX_SUBCLASSES
+        axioms.update((axiom, None) for axiom in hierarchy if not has_many or axiom.subj == cls)
         axioms.update(
             dict.fromkeys(_find_axioms(phrasebook, OWL + "disjointWith", cls, with_objects=True))
         )

@@ -14,7 +14,11 @@ from cards.facts import Fact
 from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import read_alike
-from cards.generation.restated_values import find_bounds, find_restating_predicates
+from cards.generation.restated_values import (
+    find_bounds,
+    find_restating_predicates,
+    find_wholes,
+)
 from cards.generator import make_cards
 from cards.leakage.degrees import DegreeCounter
 from kg.claims import Claim
@@ -253,6 +257,68 @@ def test_no_unknown_claim_breaks_an_order_that_the_graph_keeps(tmp_path: Path) -
         unknown = [card for card in made if card.label == "U"]
         assert len(unknown) >= 6
         assert all(map(is_possible, unknown))
+
+
+def test_an_order_that_few_subjects_break_counts(tmp_path: Path) -> None:
+    """A default above the maximum is a slip of the data; one in five is no order."""
+    rng = random.Random(1)
+    for n_broken, expected in ((2, True), (40, False)):
+        lines = []
+        for n in range(200):
+            largest = rng.randrange(1, 9)
+            default = largest + 1 if n < n_broken else rng.randrange(largest)
+            lines.append(f"<{E}s{n}> <{E}max> {largest} ; <{E}default> {default} .")
+        path = tmp_path / f"{n_broken}.ttl"
+        path.write_text("\n".join(lines), "utf-8")
+        lookup = GraphLookup(KnowledgeBase.open(graph=[path], shapes=[write_shapes(tmp_path)]))
+        default, largest_id = lookup.intern_term(E + "default"), lookup.intern_term(E + "max")
+        assert find_bounds(lookup, default) == (((largest_id, True),) if expected else ())
+
+
+def write_shapes(folder: Path) -> Path:
+    """Writes shapes by which a part has one number, and a default."""
+    path = folder / "parts.shapes.ttl"
+    path.write_text(
+        f"[] <{SH}targetClass> <{E}Part> ; <{SH}property> [ <{SH}path> <{E}number> ; "
+        f"<{SH}maxCount> 1 ] .",
+        "utf-8",
+    )
+    return path
+
+
+@pytest.mark.parametrize("is_inverse", [False, True])
+def test_no_unknown_claim_gives_a_part_the_number_of_another(
+    tmp_path: Path, *, is_inverse: bool
+) -> None:
+    """The second track of a record is no other one's, though no rule says so."""
+    rng = random.Random(2)
+    lines = []
+    for n in range(20):
+        numbers = rng.sample(range(10), 6)
+        for k, number in enumerate(numbers):
+            part, whole = f"<{E}t{n}x{k}>", f"<{E}r{n}>"
+            link = f"{whole} <{E}has> {part}" if is_inverse else f"{part} <{E}of> {whole}"
+            lines.append(
+                f"{link} . {part} a <{E}Part> ; <{E}number> {number} ;"
+                f" <{E}length> {rng.randrange(5)} ;"
+                f' <http://www.w3.org/2000/01/rdf-schema#label> "Song {n} {k}" .'
+            )
+    graph = tmp_path / "records.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    kb = KnowledgeBase.open(graph=[graph], shapes=[write_shapes(tmp_path)])
+    lookup = GraphLookup(kb)
+    link = lookup.intern_term(E + ("has" if is_inverse else "of"))
+    assert find_wholes(lookup, lookup.intern_term(E + "number")) == ((link, is_inverse),)
+    assert find_wholes(lookup, lookup.intern_term(E + "length")) == ()
+    numbers = {c.subj: c.obj for c in kb.graph.iter_claims(E + "number")}
+    cards = make_cards(kb, CardPlan(per_label=10, predicates=(E + "number",))).cards
+    for card in cards:
+        record = card.claim.subj.split("x")[0]
+        others = {
+            o for s, o in numbers.items() if s.startswith(record + "x") and s != card.claim.subj
+        }
+        assert card.label == "E" or card.claim.obj not in others
+    assert sum(card.label == "U" for card in cards) == 10
 
 
 def hide(kb: KnowledgeBase, predicates: tuple[str, ...]) -> tuple[Graph, Closure]:

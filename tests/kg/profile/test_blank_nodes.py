@@ -15,6 +15,7 @@ from cards.card import read_cards
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.profile.graph_changes.blank_nodes import name_blank_nodes
+from kg.profile.names import choose_naming
 from kg.terms import RDF, RDFS, is_literal, parse_literal
 from kg.vocabulary import NAMED_NODE
 
@@ -265,3 +266,24 @@ def test_the_same_graph_in_another_format_gives_the_same_files(tmp_path: Path) -
     for name in ("prepared-graph.nt", "shapes.ttl"):
         files = [path.parent / "d" / name for path in (source, other)]
         assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_node_that_only_its_code_would_tell_apart_is_not_named_in_sentences(
+    tmp_path: Path,
+) -> None:
+    graph = load(
+        tmp_path,
+        "ex:a schema:talk [ schema:name 'Reef' ; ex:year 1 ] , [ schema:name 'Kelp' ; ex:year 2 ] ."
+        " ex:b schema:talk [ schema:name 'Reef' ; ex:year 3 ] . "
+        + "".join(
+            f"ex:c schema:talk [ schema:name 'Talk {n}' ; ex:year {n} ] . " for n in range(9)
+        ),
+    )
+    named = name_blank_nodes(graph)
+    assert named is not None
+    labels = choose_naming(named).make_labels(named)
+    readable = {
+        labels.get_label(claim.subj): labels.is_readable(claim.subj)
+        for claim in named.iter_claims(EX + "year")
+    }
+    assert readable == {"Reef": False, "Kelp": True, **{f"Talk {n}": True for n in range(9)}}

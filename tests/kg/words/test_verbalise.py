@@ -521,3 +521,27 @@ def test_a_label_in_another_language_is_quoted_unless_the_user_gives_one() -> No
     assert verbaliser.render_fact(claim) == "S has o as a value of “Geburtsort”."
     renamed = verbaliser.with_label(pred, "birthplace")
     assert renamed.render_fact(claim) == "S has o as a birthplace."
+
+
+def test_rules_leave_out_what_says_nothing_to_a_reader() -> None:
+    """Two predicates of one name are one for a reader; sixty kinds of a domain are no help."""
+    code, other, shape = make_iri("code"), make_iri("otherCode"), make_iri("shape")
+    axioms = [
+        Claim(code, OWL + "equivalentProperty", other),
+        make_label_claim("code", "code"),
+        make_label_claim("otherCode", "code"),
+        Claim(code, RDFS + "domain", make_iri("Type")),
+        Claim(make_iri("Type"), RDFS + "subClassOf", make_iri("Entry")),
+        *(Claim(make_iri(f"Kind{n}"), RDFS + "subClassOf", make_iri("Type")) for n in range(20)),
+        Claim(shape, RDFS + "domain", make_iri("Form")),
+        Claim(make_iri("Round"), RDFS + "subClassOf", make_iri("Form")),
+    ]
+    verbaliser = make_verbaliser(*axioms)
+    assert [rule.text for rule in verbaliser.get_rules(code)] == [
+        "If X has Y as a code, then X is a type.",
+        "Every type is an entry.",
+    ]
+    assert [rule.text for rule in verbaliser.get_rules(shape)] == [
+        "If X has Y as a shape, then X is a form.",
+        "Every round is a form.",
+    ]
