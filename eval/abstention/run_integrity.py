@@ -8,7 +8,7 @@ forges all of these together is found only by proving the labels again: ``epoche
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -80,15 +80,17 @@ def digest_rows(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Integrity:
-    """What is known of the rows that were read.
+    """What is known of the rows or cards that were read.
 
     Attributes:
         signature_details: what signatures must say.
         warnings: what must be said wherever scores are shown.
+        cards_sha256: the hash of all cards that ``check_card_files`` read.
     """
 
     signature_details: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    cards_sha256: str = ""
 
 
 class _Findings:
@@ -232,9 +234,13 @@ def check_card_files(
     """
     findings = _Findings(allow_changed=allow_changed)
     hashes = {path: CardSetHash() for path in paths}
+    # The cards of a single file are the whole set, and are hashed once.
+    card_set = hashes[paths[0]] if len(hashes) == 1 else CardSetHash()
 
     def add_block(block: CardBlock) -> None:
         hashes[block.path].add(block.cards)
+        if len(hashes) > 1:
+            card_set.add(block.cards)
         on_block(block)
 
     findings.add(CHANGED_CARDS, list_card_problems(paths, add_block))
@@ -243,7 +249,7 @@ def check_card_files(
     for path in paths:
         findings.add_accepted_cards(read_card_origin(path).accepted_changes)
     findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(filter(lacks_card_hashes, paths)))
-    return findings.to_integrity()
+    return replace(findings.to_integrity(), cards_sha256=card_set.hexdigest())
 
 
 def _check_named_cards(

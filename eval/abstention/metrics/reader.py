@@ -253,7 +253,7 @@ class ResultReader:
                 self._known_clusters.update(zip(clusters, self.clusters[n_before:], strict=True))
         else:
             self.clusters.extend(map(self._known_clusters.__getitem__, clusters))
-        if not all(row.kind and row.difficulty and row.cluster for row in rows):
+        if not (all(kind and difficulty for kind, difficulty, *_ in numbers) and all(clusters)):
             self._has_incomplete_cards = True
 
     def _are_unanswered(self, key: SystemRepeat, indices: np.ndarray[Any, Any]) -> bool:
