@@ -295,7 +295,7 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
         from eval.abstention.card_verifier import verify_results
 
         verification = try_to_verify(lambda: verify_results(file.path))
-        yield make_changed_error([file.path], verification)
+        yield make_changed_error([file.path], verification, manifest=manifest)
         return
     for pred, count in (file.counts or {}).items():
         if (recorded := manifest.counts.get(pred, 0)) != count:

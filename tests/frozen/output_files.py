@@ -82,7 +82,7 @@ PROSE_TABLES = frozenset({"by_complexity", "facts"})
 MASKED_KEYS = frozenset(
     {
         *("at_s", "bytes", "content_sha256", "ended", "latency_s", "search_s", "started", "ttft_s"),
-        *("versions", "wall_s"),
+        *("line_digests", "versions", "wall_s"),
     }
 )
 # Here rows explain in prose how an answer was found; only the numbers of the text are compared.
