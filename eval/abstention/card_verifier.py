@@ -8,6 +8,7 @@ again for systems that ask no model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Final, cast
@@ -29,6 +30,7 @@ from eval.abstention.integrity.repeated_answers import (
 )
 from eval.abstention.manifest import RunManifest, read_manifest, require_card_file
 from eval.abstention.result import PREDS, RAW_CLOSED_BOOK, Result, result_from_json
+from eval.abstention.row_statistics.record import statistics_path
 from eval.harness.totals import CallMeter
 from eval.harness.verification.changed_files import find_changed_line
 from eval.harness.verification.record import ABSENT, Difference, DifferenceLog, Verification
@@ -189,7 +191,10 @@ def _check_cards(cards: CardFile, log: DifferenceLog, prover: LabelProver | None
 
 
 def verify_results(
-    path: Path, cards_file: Path | None = None, prover: LabelProver | None = None
+    path: Path,
+    cards_file: Path | None = None,
+    prover: LabelProver | None = None,
+    check_statistics: Callable[[Path], bool] | None = None,
 ) -> Verification:
     """Verifies a result file.
 
@@ -197,6 +202,8 @@ def verify_results(
         path: the result file; its manifest is in the same folder.
         cards_file: the cards; by default the file that the manifest names.
         prover: proves the labels of the cards again; None to leave them out.
+        check_statistics: returns whether the statistics beside a result file are those of its rows;
+            None to leave that out.
 
     Raises:
         MissingFileError: the results, their manifest or the cards do not exist.
@@ -219,6 +226,12 @@ def verify_results(
         if prover is not None and manifest.system in REPEATABLE_SYSTEMS:
             answers = RepeatedAnswers(manifest, cards.path)
         _RowVerifier(path, manifest, cards, log, answers).verify()
+        file = statistics_path(path)
+        # These are computed from the rows, so that they tell nothing if the rows differ.
+        if check_statistics is not None and file.is_file() and not log.n_differences:
+            log.checked["rows in statistics"] = log.checked["rows"]
+            if not check_statistics(path):
+                log.add(file, "content", expected="the statistics of the rows", found="others")
         _check_cards(cards, log, prover)
         if answers is not None and answers.problem:
             log.skipped.append(f"answers: {answers.problem}")

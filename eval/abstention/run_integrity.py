@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
@@ -67,15 +66,6 @@ class ReadFile:
     card_set: str = ""
     counts: Mapping[str, int] | None = None
     systems: Sequence[str] | None = None
-
-
-def digest_rows(path: Path) -> str:
-    """Returns a digest of the rows of a file that does not depend on their order."""
-    total = 0
-    with path.open("rb") as handle:
-        for line in handle:
-            total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
-    return f"{total % (1 << 256):064x}"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,9 @@ from eval.abstention.manifest import (
     require_card_file,
     write_manifest,
 )
+from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.result import PREDS
+from eval.abstention.row_statistics.columns import merge_statistics, write_statistics
 from eval.harness.journals.journal import Journal
 from eval.harness.merging.journal_merger import read_shards, write_shards
 from eval.harness.merging.shards import combine_manifests, sort_shards
@@ -116,7 +118,11 @@ def merge_shards(
             )
             or msgspec.UNSET,
             rows_sha256=sha256_file(out) if is_recorded else None,
+            statistics_sha256=msgspec.UNSET,
             line_digests={out.name: digest_lines(out)} if is_recorded else msgspec.UNSET,
         )
         write_manifest(manifest_path(out), merged)
+        if is_recorded:
+            statistics = merge_statistics(ordered, out, ResultReader())
+            merged = write_statistics(out, merged, statistics)
     return merged
