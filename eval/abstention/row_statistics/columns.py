@@ -111,7 +111,8 @@ def add_statistics(
     if reader.n_unnamed_rows or (reader.card_set not in ("", statistics.card_set)):
         return None
     ids = statistics.ids.unpack()
-    numbers = _map_strings(ids, reader.index.find_all)
+    is_first = not len(reader.index)
+    numbers = np.full(len(ids), -1) if is_first else _map_strings(ids, reader.index.find_all)
     answers = {(one.system + suffix, one.repeat): one for one in statistics.answers}
     known = np.flatnonzero(numbers >= 0)
     if known.size and not (
@@ -171,8 +172,10 @@ def _add_cards(
     reader: ResultReader, statistics: RowStatistics, ids: PackedStrings, new: NDArray[np.int64]
 ) -> None:
     """Adds cards that the reader does not have, with these indices in the statistics."""
-    for start in range(0, new.size, _CHUNK):
-        reader.index.add_all([ids[number] for number in new[start : start + _CHUNK].tolist()])
+    if not len(reader.index):
+        reader.index = StringNumbers(ids)
+    else:
+        _map_strings(ids.take(new), reader.index.add_all)
     reader.labels += np.frombuffer(statistics.labels, np.uint8)[new].tobytes()
     reader.golds += np.frombuffer(statistics.golds, np.uint8)[new].tobytes()
     given_traits = statistics.distinct_traits

@@ -1,4 +1,4 @@
-"""The statistics of a result file: what metrics need of its rows, in a fiftieth of their size.
+"""The statistics of a result file: what metrics need of its rows, in a tenth of their size.
 
 ``epoche eval --shard`` writes ``X.statistics.msgpack`` beside ``X.jsonl``, and ``epoche merge``
 adds those of the shards. They are sums per card, from which every sum per cluster follows: systems
