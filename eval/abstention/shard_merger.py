@@ -43,7 +43,8 @@ def merge_shards(
     Args:
         shards: the result files, in any order, each with its manifest in the same folder.
         out: the merged result file, next to which its manifest is written. Both are identical to
-            those of a run without ``--shard``, except for the times in the manifest.
+            those of a run without ``--shard``, except for the times in the manifest and the
+            statistics of shards.
         cards_file: the cards that were asked; by default the file the manifests name.
         allow_changed: merge shards and cards that were changed; the manifest then says so.
 

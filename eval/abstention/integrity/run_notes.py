@@ -42,9 +42,11 @@ def attach_manifests(
         extended_sources.append(
             msgspec.structs.replace(
                 source,
-                # The digests of lines are long, and of use only beside the rows.
+                # These are of use only beside the rows, and digests of lines are long.
                 manifest=msgspec.to_builtins(
-                    msgspec.structs.replace(manifest, line_digests=msgspec.UNSET)
+                    msgspec.structs.replace(
+                        manifest, line_digests=msgspec.UNSET, statistics_sha256=msgspec.UNSET
+                    )
                 ),
             )
         )
