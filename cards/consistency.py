@@ -34,6 +34,7 @@ _DIGEST_BYTES: Final = 16
 _SEPARATOR: Final = "\x1f"
 _COUNTED: Final = f"{string.ascii_letters}{string.digits}{_SEPARATOR}".encode()
 _IGNORED_BYTES: Final = bytes(byte for byte in range(256) if byte not in _COUNTED)
+_LOWER_CASE: Final = bytes(range(256)).lower()
 _IGNORED: Final = re.compile(
     r"(?<!\d)[.,:]|[.,:](?!\d)|[\s;!?\'\"()\[\]“”‘’„«»…\u200b-\u200f\ufeff]"
 )
@@ -72,7 +73,7 @@ def find_card_problems(
         for block in iter_card_blocks(path):
             on_block(block)
             yield from _check_labels(block)
-            hashes.extend(chain.from_iterable(map(_hash_content, block.cards)))
+            hashes.extend(chain.from_iterable(_hash_contents(block.cards)))
     if repeated := _find_repeated_hashes(hashes):
         yield from _find_copies(paths, repeated)
 
@@ -91,17 +92,26 @@ def _check_labels(block: CardBlock) -> Iterator[CardProblem]:
                 break
 
 
-def _hash_content(card: CheckedCard) -> tuple[int, int]:
-    """Returns two numbers, of which copies have one in common, and other cards rarely.
+def _hash_contents(cards: Sequence[CheckedCard]) -> Iterator[tuple[int, int]]:
+    """Yields two numbers for each card, of which copies have one in common, other cards rarely.
 
     Only the ASCII letters and digits of the texts count, which is fast: whether cards that have a
     number in common are copies is decided by ``_digest_content``. Python's own hash is fast, too,
     and differs between processes, so that nothing else may depend on it.
     """
-    text = _SEPARATOR.join((card.question, *card.facts)).encode("utf-8", "surrogatepass")
-    question, *facts = text.lower().translate(None, _IGNORED_BYTES).split(_SEPARATOR.encode())
-    fact_set = frozenset(facts)
-    return hash((question, fact_set)), hash((card.claim, fact_set))
+    texts = [text for card in cards for text in (card.question, *card.facts)]
+    joined = _SEPARATOR.join(texts)
+    if joined.count(_SEPARATOR) >= len(texts):  # some text contains one, which is white space
+        joined = _SEPARATOR.join(text.replace(_SEPARATOR, "") for text in texts)
+    # All texts are folded at once, which takes half the time of one card after the other.
+    encoded = joined.encode("utf-8", "surrogatepass").translate(_LOWER_CASE, _IGNORED_BYTES)
+    folded = encoded.split(_SEPARATOR.encode())
+    start = 0
+    for card in cards:
+        end = start + 1 + len(card.facts)
+        facts = frozenset(folded[start + 1 : end])
+        yield hash((folded[start], facts)), hash((card.claim, facts))
+        start = end
 
 
 def _digest_content(card: CheckedCard) -> dict[str, bytes]:
@@ -150,8 +160,9 @@ def _find_copies(paths: Sequence[Path], repeated: set[int]) -> Iterator[CardProb
     first_cards: dict[bytes, tuple[str, Path, int]] = {}
     for path in paths:
         for block in iter_card_blocks(path):
-            for line, card in zip(block.lines, block.cards, strict=True):
-                if repeated.isdisjoint(_hash_content(card)):
+            hashes = _hash_contents(block.cards)
+            for line, card, numbers in zip(block.lines, block.cards, hashes, strict=True):
+                if repeated.isdisjoint(numbers):
                     continue
                 place = (card.id, path, line)
                 firsts = {

@@ -90,11 +90,11 @@ FOLDER_COMMANDS = {name: command for name, command in COMMANDS.items() if name !
 """The benchmarks that write a folder; a run of cards writes one result file."""
 LIMIT = 5
 CHANGING_KEYS = (
-    *("started", "ended", "resumed", "content_sha256"),
+    *("started", "ended", "resumed", "content_sha256", "statistics_sha256"),
     *("dataset", "cards_file", "search_file"),
 )
 """Keys of a manifest that differ between two runs of the same kind: times with the digest that
-covers them, and paths relative to the folder."""
+covers them, paths relative to the folder, and the statistics that only shards have."""
 
 _SLOW_JOURNAL = """
 import sys, time
@@ -191,11 +191,16 @@ def slow_command_line(arguments: list[str], delay_s: float = 0.2) -> list[str]:
 
 
 def read_folder(folder: Path) -> dict[str, Any]:
-    """Reads all files of a run folder; the manifest as JSON without ``CHANGING_KEYS``."""
+    """Reads all files of a run folder, except statistics of shards.
+
+    The manifest is read as JSON without ``CHANGING_KEYS``.
+    """
     contents: dict[str, Any] = {}
     manifest_file = find_files(folder).manifest
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
+        if path.name.endswith(".statistics.msgpack"):
+            continue
         contents[name] = path.read_bytes()
         if name == manifest_file:
             manifest = json.loads(path.read_bytes())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cards.card import CardSetHash, hash_card_set
+from cards.card import hash_card_set
 from cards.card_blocks import CardBlock, CheckedCard
 from cards.card_origin import read_card_origin
 from cards.joiner import iter_joined_cards, join_cards
@@ -132,7 +132,7 @@ def check_cards(
     files = [Path(path) for path in paths]
     found = _FoundCards(files, observations, copies_fields=not has_card_set)
     integrity = check_card_files(files, found.store_block, allow_changed=allow_changed)
-    card_set_hash = found.hash.hexdigest()[:12]
+    card_set_hash = integrity.cards_sha256[:12]
     where = ", ".join(str(path) for path in paths)
     if has_card_set and observations.card_set != card_set_hash:
         raise CardSetMismatchError(
@@ -189,7 +189,6 @@ class _FoundCards:
 
     Attributes:
         n_cards: number of cards in the files.
-        hash: the hash of all cards in the files.
         labels: label codes; -1 for a card that is not in the files.
         mined: mask of the cards that rest on rules found in the data.
         kinds, difficulties, full_labels, triplets, clusters: numbers in ``strings``, if fields are
@@ -207,7 +206,6 @@ class _FoundCards:
         self._other_ids = StringNumbers()
         self._copies_fields = copies_fields
         self.n_cards = 0
-        self.hash = CardSetHash()
         self.labels = np.full(n, -1, dtype=np.int8)
         self.mined = np.zeros(n, dtype=np.bool_)
         self.strings = StringNumbers()
@@ -235,7 +233,6 @@ class _FoundCards:
         if (self.labels[numbers] >= 0).any():
             join_cards(self._files)
         self.n_cards += len(block.cards)
-        self.hash.add(block.cards)
         self.labels[numbers] = [LABEL_CODE[card.label] for card in cards]
         self.mined[numbers] = [card.meta.mined_rules is True for card in cards]
         if not self._copies_fields:

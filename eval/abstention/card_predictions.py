@@ -25,6 +25,7 @@ from eval.harness.predictions.reader import (
 from eval.harness.predictions.repeats import count_repeats, renumber_repeats
 from eval.harness.predictions.scored_run import NO_PREDICTION
 from eval.harness.reply import Reply
+from eval.harness.verification.line_digests import digest_lines
 from kg.base.errors import RecordError, WriteError
 from kg.base.files import check_output, sha256_file, write_jsonl_atomic
 from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
@@ -131,7 +132,9 @@ def write_card_predictions(
                     yield result_to_json(row)
 
         write_jsonl_atomic(out, iter_rows())
-        manifest = msgspec.structs.replace(manifest, rows_sha256=sha256_file(out))
+        manifest = msgspec.structs.replace(
+            manifest, rows_sha256=sha256_file(out), line_digests={out.name: digest_lines(out)}
+        )
         write_manifest(manifest_path(out), manifest)
     return manifest, predictions
 

@@ -2,11 +2,13 @@
 
 A result row contains the system's reply and copies of its card's gold answer, label and metadata.
 The copies, ``pass`` and the manifest's counts are computed again here; ``pred`` is read again from
-``raw`` for systems whose ``raw`` is exactly what the model wrote.
+``raw`` for systems whose ``raw`` is exactly what the model wrote, and the whole answer is computed
+again for systems that ask no model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Final, cast
@@ -21,10 +23,17 @@ from cards.generation.kinds import FAITHFULNESS_KINDS
 from eval.abstention.answer_client import read_raw_again
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import OUTCOME_CODES
+from eval.abstention.integrity.repeated_answers import (
+    COMPUTED_FIELDS,
+    REPEATABLE_SYSTEMS,
+    RepeatedAnswers,
+)
 from eval.abstention.manifest import RunManifest, read_manifest, require_card_file
 from eval.abstention.result import PREDS, RAW_CLOSED_BOOK, Result, result_from_json
+from eval.abstention.row_statistics.record import statistics_path
 from eval.harness.totals import CallMeter
-from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
+from eval.harness.verification.changed_files import find_changed_line
+from eval.harness.verification.record import ABSENT, Difference, DifferenceLog, Verification
 from kg.base.errors import CardSetMismatchError, MissingFileError
 from kg.base.files import require_file, sha256_file
 from kg.base.plain_text import format_count, join_list
@@ -182,7 +191,10 @@ def _check_cards(cards: CardFile, log: DifferenceLog, prover: LabelProver | None
 
 
 def verify_results(
-    path: Path, cards_file: Path | None = None, prover: LabelProver | None = None
+    path: Path,
+    cards_file: Path | None = None,
+    prover: LabelProver | None = None,
+    check_statistics: Callable[[Path], bool] | None = None,
 ) -> Verification:
     """Verifies a result file.
 
@@ -190,6 +202,8 @@ def verify_results(
         path: the result file; its manifest is in the same folder.
         cards_file: the cards; by default the file that the manifest names.
         prover: proves the labels of the cards again; None to leave them out.
+        check_statistics: returns whether the statistics beside a result file are those of its rows;
+            None to leave that out.
 
     Raises:
         MissingFileError: the results, their manifest or the cards do not exist.
@@ -208,8 +222,19 @@ def verify_results(
         ):
             if (recorded := getattr(manifest, field)) != value:
                 log.add(cards.path, field, expected=recorded, found=value)
-        _RowVerifier(path, manifest, cards, log).verify()
+        answers = None
+        if prover is not None and manifest.system in REPEATABLE_SYSTEMS:
+            answers = RepeatedAnswers(manifest, cards.path)
+        _RowVerifier(path, manifest, cards, log, answers).verify()
+        file = statistics_path(path)
+        # These are computed from the rows, so that they tell nothing if the rows differ.
+        if check_statistics is not None and file.is_file() and not log.n_differences:
+            log.checked["rows in statistics"] = log.checked["rows"]
+            if not check_statistics(path):
+                log.add(file, "content", expected="the statistics of the rows", found="others")
         _check_cards(cards, log, prover)
+        if answers is not None and answers.problem:
+            log.skipped.append(f"answers: {answers.problem}")
         problem = find_changed_cards(cards.path, cards.sha256)
         if manifest.accepted_card_changes:
             accepted = join_list(manifest.accepted_card_changes)
@@ -223,8 +248,14 @@ class _RowVerifier:
     """Verifies the rows of one result file, in a byte of memory per row."""
 
     def __init__(
-        self, path: Path, manifest: RunManifest, cards: CardFile, log: DifferenceLog
+        self,
+        path: Path,
+        manifest: RunManifest,
+        cards: CardFile,
+        log: DifferenceLog,
+        answers: RepeatedAnswers | None,
     ) -> None:
+        self._answers = answers
         self._path = path
         self._manifest = manifest
         self._cards = cards
@@ -274,8 +305,10 @@ class _RowVerifier:
         if self._seen[position]:
             self._add(number, row, "row", ABSENT, "a second row")
         self._seen[position] = 1
-        self._verify_copies(row, self._cards[self._layout.item_at(position)], number)
+        card = self._cards[self._layout.item_at(position)]
+        self._verify_copies(row, card, number)
         self._verify_pred(row, number)
+        self._verify_answer(row, card, number)
         return position
 
     def _find_position(self, row: Result, number: int) -> tuple[int | None, str]:
@@ -315,10 +348,23 @@ class _RowVerifier:
             return
         pred = read_raw_again(row.raw, str(row.extra.get("note", "")))
         if pred is not None:
-            preds = self._log.checked.get("preds read again from raw", 0)
-            self._log.checked["preds read again from raw"] = preds + 1
+            self._count("preds read again from raw")
             if pred != row.pred:
                 self._add(number, row, "pred", pred, row.pred)
+
+    def _verify_answer(self, row: Result, card: Card, number: int) -> None:
+        if self._answers is None or row.pred == "ERROR":
+            return
+        computed = self._answers.compute_row(card, row.system)
+        if computed is not None:
+            self._count("answers computed again")
+            for field in COMPUTED_FIELDS:
+                expected, found = getattr(computed, field), getattr(row, field)
+                if expected != found:
+                    self._add(number, row, field, expected, found)
+
+    def _count(self, name: str) -> None:
+        self._log.checked[name] = self._log.checked.get(name, 0) + 1
 
     def _add_missing_rows(self) -> None:
         for item in self._layout.asked_items:
@@ -337,7 +383,15 @@ class _RowVerifier:
         # Named only where no difference of a row or a count explains it.
         found = sha256_file(self._path)
         if manifest.rows_sha256 not in (None, found) and not log.n_differences:
-            log.add(self._path, "rows_sha256", expected=manifest.rows_sha256, found=found)
+            log.add_difference(
+                find_changed_line([self._path], manifest)
+                or Difference(
+                    file=str(self._path),
+                    field="rows_sha256",
+                    expected=manifest.rows_sha256,
+                    found=found,
+                )
+            )
         for pred, count in self._counts.items():
             if (recorded := manifest.counts.get(pred, 0)) != count:
                 log.add(manifest_file, f"counts.{pred}", expected=count, found=recorded)

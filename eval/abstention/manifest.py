@@ -90,6 +90,12 @@ class RunManifest(BaseManifest, frozen=True, kw_only=True):
     rows_sha256: str | None = None
     """SHA-256 of the result file at the end of the last session, so that rows that were changed
     afterwards are noticed; null while a session runs."""
+    line_digests: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Short digests of the lines of the result file, by name, which tell the first changed line;
+    absent while a session runs."""
+    statistics_sha256: str | msgspec.UnsetType = msgspec.UNSET
+    """SHA-256 of the statistics beside the rows of a shard or of merged shards; absent if there are
+    none."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null for systems that call no model."""
     observed: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -8,8 +8,7 @@ forges all of these together is found only by proving the labels again: ``epoche
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -69,26 +68,19 @@ class ReadFile:
     systems: Sequence[str] | None = None
 
 
-def digest_rows(path: Path) -> str:
-    """Returns a digest of the rows of a file that does not depend on their order."""
-    total = 0
-    with path.open("rb") as handle:
-        for line in handle:
-            total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
-    return f"{total % (1 << 256):064x}"
-
-
 @dataclass(frozen=True)
 class Integrity:
-    """What is known of the rows that were read.
+    """What is known of the rows or cards that were read.
 
     Attributes:
         signature_details: what signatures must say.
         warnings: what must be said wherever scores are shown.
+        cards_sha256: the hash of all cards that ``check_card_files`` read.
     """
 
     signature_details: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    cards_sha256: str = ""
 
 
 class _Findings:
@@ -232,9 +224,13 @@ def check_card_files(
     """
     findings = _Findings(allow_changed=allow_changed)
     hashes = {path: CardSetHash() for path in paths}
+    # The cards of a single file are the whole set, and are hashed once.
+    card_set = hashes[paths[0]] if len(hashes) == 1 else CardSetHash()
 
     def add_block(block: CardBlock) -> None:
         hashes[block.path].add(block.cards)
+        if len(hashes) > 1:
+            card_set.add(block.cards)
         on_block(block)
 
     findings.add(CHANGED_CARDS, list_card_problems(paths, add_block))
@@ -243,7 +239,7 @@ def check_card_files(
     for path in paths:
         findings.add_accepted_cards(read_card_origin(path).accepted_changes)
     findings.add_mark(UNVERIFIED_CARDS, _UNVERIFIED, list(filter(lacks_card_hashes, paths)))
-    return findings.to_integrity()
+    return replace(findings.to_integrity(), cards_sha256=card_set.hexdigest())
 
 
 def _check_named_cards(
@@ -289,7 +285,7 @@ def _find_row_problems(file: ReadFile, manifest: RunManifest) -> Iterator[Change
         from eval.abstention.card_verifier import verify_results
 
         verification = try_to_verify(lambda: verify_results(file.path))
-        yield make_changed_error([file.path], verification)
+        yield make_changed_error([file.path], verification, manifest=manifest)
         return
     for pred, count in (file.counts or {}).items():
         if (recorded := manifest.counts.get(pred, 0)) != count:

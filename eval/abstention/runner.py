@@ -18,7 +18,9 @@ from eval.abstention.answers import is_async
 from eval.abstention.card_file import CardFile
 from eval.abstention.card_plan import ERROR_OUTCOME, CardPlan
 from eval.abstention.manifest import COMMAND, FIXED_FIELDS, RunManifest
+from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.result import PREDS
+from eval.abstention.row_statistics.columns import compute_statistics, write_statistics
 from eval.abstention.system import AnySystem, ClaimOracle
 from eval.harness.base_run import RunFlags
 from eval.harness.file_run import FileRunDescription, run_in_file
@@ -164,4 +166,7 @@ def run(
             limits=limits,
         )
         result = run_in_file(flags, description, set_aside=set_aside)
-    return Run(result.manifest, asked=result.asked, already_answered=result.existing)
+    manifest = result.manifest
+    if manifest.shard is not None and manifest.status == "complete" and manifest.rows_sha256:
+        manifest = write_statistics(out, manifest, compute_statistics(out, ResultReader()))
+    return Run(manifest, asked=result.asked, already_answered=result.existing)

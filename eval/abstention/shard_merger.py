@@ -17,12 +17,15 @@ from eval.abstention.manifest import (
     require_card_file,
     write_manifest,
 )
+from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.result import PREDS
+from eval.abstention.row_statistics.columns import merge_statistics, write_statistics
 from eval.harness.journals.journal import Journal
 from eval.harness.merging.journal_merger import read_shards, write_shards
 from eval.harness.merging.shards import combine_manifests, sort_shards
 from eval.harness.totals import CallMeter
 from eval.harness.verification.changed_files import MERGE_HINT, make_changed_error, record_accepted
+from eval.harness.verification.line_digests import digest_lines
 from kg.base.errors import CardSetMismatchError, ChangedRunError, WriteError
 from kg.base.files import check_output, require_file, sha256_file
 from kg.base.provenance import make_relative_name, manifest_path
@@ -40,7 +43,8 @@ def merge_shards(
     Args:
         shards: the result files, in any order, each with its manifest in the same folder.
         out: the merged result file, next to which its manifest is written. Both are identical to
-            those of a run without ``--shard``, except for the times in the manifest.
+            those of a run without ``--shard``, except for the times in the manifest and the
+            statistics of shards.
         cards_file: the cards that were asked; by default the file the manifests name.
         allow_changed: merge shards and cards that were changed; the manifest then says so.
 
@@ -82,9 +86,13 @@ def merge_shards(
         ]
         rows = read_shards(ordered, plans)
     accepted: list[ChangedRunError] = []
+    # Of a killed session's rows nothing is recorded either.
+    is_recorded = all(manifests[path].rows_sha256 is not None for path in ordered)
     for path in ordered:
         if manifests[path].rows_sha256 not in (None, sha256_file(path)):
-            problem = make_changed_error([path], hint=MERGE_HINT.format(path))
+            problem = make_changed_error(
+                [path], manifest=manifests[path], hint=MERGE_HINT.format(path)
+            )
             if not allow_changed:
                 raise problem
             accepted.append(problem)
@@ -110,10 +118,12 @@ def merge_shards(
                 )
             )
             or msgspec.UNSET,
-            # Of a killed session's rows nothing is recorded either.
-            rows_sha256=None
-            if any(manifests[path].rows_sha256 is None for path in ordered)
-            else sha256_file(out),
+            rows_sha256=sha256_file(out) if is_recorded else None,
+            statistics_sha256=msgspec.UNSET,
+            line_digests={out.name: digest_lines(out)} if is_recorded else msgspec.UNSET,
         )
         write_manifest(manifest_path(out), merged)
+        if is_recorded:
+            statistics = merge_statistics(ordered, out, ResultReader())
+            merged = write_statistics(out, merged, statistics)
     return merged

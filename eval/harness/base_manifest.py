@@ -34,6 +34,7 @@ class BaseManifest(msgspec.Struct, frozen=True, kw_only=True):
         counts: dict[str, int]
         calls: CallTotals | None
         observed: dict[str, Any]
+        line_digests: dict[str, str] | msgspec.UnsetType
         accepted_changes: tuple[str, ...] | msgspec.UnsetType
         content_sha256: str
 

@@ -14,11 +14,14 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, Generic, Protocol
 
+import msgspec
+
 from eval.harness.base_run import BaseRun, RunFlags, RunResult
 from eval.harness.journals.journal import Journal, RowReader
 from eval.harness.journals.row_layout import RowLayout
 from eval.harness.resume import AnyManifest, read_run_manifest, resume_manifest
 from eval.harness.session import RunStatus
+from eval.harness.verification.line_digests import digest_lines
 from eval.harness.workers import Question
 from eval.model.usage import Usage
 from kg.base.console import print_warning
@@ -144,8 +147,10 @@ class _FileRun(BaseRun[AnyManifest]):
 
     def describe_rows(self, status: RunStatus) -> dict[str, Any]:
         """Returns the hash of the finished file."""
-        is_unknown = status == "running" or self._has_unverified_rows
-        return {"rows_sha256": None if is_unknown else sha256_file(self._flags.out)}
+        if status == "running" or self._has_unverified_rows:
+            return {"rows_sha256": None, "line_digests": msgspec.UNSET}
+        out = self._flags.out
+        return {"rows_sha256": sha256_file(out), "line_digests": {out.name: digest_lines(out)}}
 
     def count_rows(self, _status: RunStatus) -> dict[str, int]:
         """Returns the number of rows by outcome."""

@@ -51,6 +51,9 @@ class FolderManifest(BaseManifest, frozen=True, kw_only=True):
     files_sha256: dict[str, str] = msgspec.field(default_factory=dict)
     """SHA-256 of the rows, and of the files that they are computed from, at the end of the last
     session, so that changes made afterwards are noticed; empty while a session runs."""
+    line_digests: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Short digests of the lines of these files, by name, which tell the first changed line;
+    absent while a session runs."""
     calls: CallTotals | None = None
     """The model calls behind the rows; null without a model."""
     observed: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -34,7 +34,7 @@ from eval.harness.row_writer import write_rows
 from eval.harness.session import RunStatus
 from eval.harness.systems.system import System, close_once, is_async
 from eval.harness.systems.system_call import call_system, call_system_async
-from eval.harness.verification.changed_files import hash_run_files
+from eval.harness.verification.changed_files import describe_hashes
 from eval.harness.workers import AnsweredRow, Question
 from eval.model.foreign_values import describe_failure
 from eval.model.warm_up import WarmUp
@@ -343,6 +343,6 @@ class FolderRun(BaseRun[Manifest], Generic[Item, Row, Manifest]):
 
     def describe_rows(self, status: RunStatus) -> dict[str, Any]:
         """Returns the hashes of the rows, and of what they were computed from."""
-        is_unknown = status == "running" or self._has_unverified_rows
-        hashes = {} if is_unknown else hash_run_files(self._flags.out, self._benchmark)
-        return {"files_sha256": hashes}
+        if status == "running" or self._has_unverified_rows:
+            return {"files_sha256": {}, "line_digests": msgspec.UNSET}
+        return describe_hashes(self._flags.out, self._benchmark)

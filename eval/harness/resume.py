@@ -25,8 +25,8 @@ MAX_REPEATS: Final = 10_000
 MAX_ROWS: Final = 100_000_000
 """Maximum number of items × repeats × systems that a manifest may describe."""
 
-_HASH_FIELDS: Final = ("rows_sha256", "files_sha256")
-"""Fields of manifests that have the hashes of files; each type of manifest has one of them."""
+_HASH_FIELDS: Final = ("rows_sha256", "files_sha256", "line_digests")
+"""Fields of manifests that have the hashes of files; no type of manifest has all of them."""
 
 OUT_HINT = "Choose another --out, or use --overwrite to replace it."
 

@@ -90,6 +90,7 @@ def _refuse_changed_replies(run: Path, description: RunDescription[Item, Row, Ma
     if changed := find_changed_files(run, manifest.files_sha256, names):
         raise make_changed_error(
             changed,
+            manifest=manifest,
             hint=f"`epoche verify {run}` says where. Restore them, or give the command of the run "
             "again with --overwrite.",
         )

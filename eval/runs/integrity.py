@@ -151,7 +151,7 @@ def _find_problem(
     names = list_hashed_files(benchmark)
     if changed := find_changed_files(folder, manifest.files_sha256, names):
         verification = try_to_verify(lambda: verify_folder(folder, benchmark))
-        return make_changed_error(changed, verification)
+        return make_changed_error(changed, verification, manifest=manifest)
     counts = _count_rows(folder, benchmark)
     for outcome in benchmark.outcomes:
         if (recorded := manifest.counts.get(outcome, 0)) != counts[outcome]:

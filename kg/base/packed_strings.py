@@ -37,6 +37,19 @@ class PackedStrings(Sequence[str]):
         for text in strings:
             self.append(text)
 
+    @classmethod
+    def from_bytes(cls, content: bytes, ends: NDArray[np.unsignedinteger[Any]]) -> PackedStrings:
+        """Returns the strings that are stored one after another, by where each of them ends."""
+        strings = cls()
+        strings._bytes += content
+        strings._widen_ends()
+        strings._ends.frombytes(ends.astype(strings._ends.typecode).tobytes())
+        return strings
+
+    def to_bytes(self) -> tuple[bytes, bytes]:
+        """Returns the strings one after another, and where each of them ends, as ``<u8``."""
+        return bytes(self._bytes), self._view_ends().astype("<u8").tobytes()
+
     def append(self, text: str) -> None:
         """Appends a string."""
         self._bytes += _encode(text)

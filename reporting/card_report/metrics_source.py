@@ -12,7 +12,7 @@ import msgspec
 from cards.card import Card, hash_card_set
 from eval.abstention.manifest import FIXED_FIELDS, read_manifest
 from eval.abstention.metrics.record import MetricsReport, Source
-from eval.abstention.run_integrity import digest_rows
+from eval.abstention.row_statistics.record import digest_rows
 from kg.base.errors import CardSetMismatchError
 from kg.base.provenance import manifest_path
 

@@ -733,6 +733,9 @@ def test_the_recorded_hash_is_the_right_one(folder: Path) -> None:
     manifest = json.loads((folder / "kg.manifest.json").read_bytes())
     set_fields(slice(1), latency_s=0.5)(folder)
     done = run_epoche("verify", folder / "kg.jsonl")
+    assert "kg.jsonl:1: line is another, should be the line that the run wrote" in done.out
+    write_edited_manifest(folder / "kg.manifest.json", {**manifest, "line_digests": {}})
+    done = run_epoche("verify", folder / "kg.jsonl")
     changed = sha256_file(folder / "kg.jsonl")
     recorded = manifest["rows_sha256"]
     assert f"kg.jsonl: rows_sha256 is {changed}, should be {recorded}" in done.out
@@ -1014,12 +1017,13 @@ def test_changed_shards_are_not_merged(folder: Path) -> None:
     rows[0]["raw"] = "changed"
     write_lines(shards[1], rows)
     merged = run_epoche("merge", *shards, "--out", folder / "merged.jsonl")
-    assert "s2.jsonl" in check_error_line(merged, CHANGED)
+    assert "s2.jsonl:1" in check_error_line(merged, CHANGED)
     assert not (folder / "merged.jsonl").exists()
     merged = run_epoche("merge", *shards, "--out", folder / "merged.jsonl", "--allow-changed")
     assert merged.code == 0, merged.err
     assert "warning: Accepted with --allow-changed: s2.jsonl changed after the run" in merged.err
-    check_recorded_change(folder, "merged", "s2.jsonl changed after the run")
+    change = "the first difference: line is another, should be the line that the run wrote"
+    check_recorded_change(folder, "merged", f"s2.jsonl changed after the run; {change}")
 
 
 def test_rows_without_a_hash_get_none_by_being_merged_or_resumed(folder: Path) -> None:

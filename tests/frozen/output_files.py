@@ -114,6 +114,7 @@ SENTENCE_TAGS = frozenset(
 
 # A hash of 64 or 12 hexadecimal digits with at least one letter and one digit.
 _DIGEST = re.compile(r"(?<![\w.])(?=\d*[a-f])(?=[a-f]*\d)(?:[0-9a-f]{64}|[0-9a-f]{12})(?!\w)")
+_LINE_DIGESTS = re.compile(r"^\d+:(?:[0-9a-f]{4})*$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:\+00:00|Z| UTC)?")
 _VERSION = re.compile(r"(?<=\bv:)\d[\w.]*|^\d+\.\d+\.\d+(?:\.?(?:dev|rc|a|b)\d+)?$")
 # The folders of an absolute path or one that starts with "../", without the file name. In the first
@@ -141,7 +142,11 @@ Columns = dict[str, list[Cell]]
 
 def mask_text(text: str) -> str:
     """Returns the text without digests, times and versions, which differ from run to run."""
-    for pattern, mask in ((_DIGEST, "<digest>"), (_TIME, "<time>"), (_VERSION, "<version>")):
+    patterns = (
+        *((_DIGEST, "<digest>"), (_LINE_DIGESTS, "<digests>")),
+        *((_TIME, "<time>"), (_VERSION, "<version>")),
+    )
+    for pattern, mask in patterns:
         text = pattern.sub(mask, text)
     return text
 
@@ -374,8 +379,8 @@ READERS: dict[str, Callable[[Path, FileColumns], None]] = {
     ".npy": read_array,
 }
 # Parquet files repeat the tables of the CSV files and are written only if pyarrow is installed. The
-# graph beside a card file is covered by its hash in the manifest.
-SKIPPED = {".parquet", ".nt"}
+# graph beside a card file is covered by its hash in the manifest. Statistics follow from the rows.
+SKIPPED = {".msgpack", ".parquet", ".nt"}
 
 
 def read_outputs(

@@ -40,7 +40,15 @@ def attach_manifests(
         if manifest.status != "complete":
             notes.append(f"The run of {', '.join(source.systems)} is not complete.")
         extended_sources.append(
-            msgspec.structs.replace(source, manifest=msgspec.to_builtins(manifest))
+            msgspec.structs.replace(
+                source,
+                # These are of use only beside the rows, and digests of lines are long.
+                manifest=msgspec.to_builtins(
+                    msgspec.structs.replace(
+                        manifest, line_digests=msgspec.UNSET, statistics_sha256=msgspec.UNSET
+                    )
+                ),
+            )
         )
     return extended_sources, oracles, notes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -20,14 +19,12 @@ from eval.abstention.metrics.result_row import ResultRow
 from eval.harness.verification.changed_files import ACCEPT_HINT
 from eval.metrics.runs.run_set import describe_missing_rows
 from kg.base.errors import CardSetMismatchError, ChangedRunError
-from kg.base.files import require_file
+from kg.base.files import iter_line_blocks
 from kg.base.plain_text import join_first
 from kg.base.provenance import manifest_path
 from kg.claims import GOLD_OF_LABEL, LABELS
 
 _MAX_NAMED_SYSTEMS = 3
-_BLOCK_BYTES = 1 << 20
-"""Number of bytes of card files that are read at once, to count lines."""
 
 
 def add_missing_rows(
@@ -159,14 +156,8 @@ def _add_unanswered_cards(
 
 
 def _count_lines(files: Sequence[Path]) -> int:
-    n_lines = 0
-    for path in files:
-        with require_file(path, "card file").open("rb") as handle:
-            block = b""
-            for block in iter(partial(handle.read, _BLOCK_BYTES), b""):
-                n_lines += block.count(b"\n")
-            n_lines += block[-1:] not in (b"", b"\n")
-    return n_lines
+    blocks = chain.from_iterable(iter_line_blocks(path, "card file") for path in files)
+    return sum(n_lines for _, n_lines, _ in blocks)
 
 
 def list_card_fields(reader: ResultReader, number: int) -> tuple[object, ...]:

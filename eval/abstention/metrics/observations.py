@@ -37,7 +37,9 @@ from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.metrics.record import Source
 from eval.abstention.metrics.result_row import build_row_decoder
 from eval.abstention.result import PREDS
-from eval.abstention.run_integrity import ReadFile, check_integrity, digest_rows
+from eval.abstention.row_statistics.columns import add_statistics
+from eval.abstention.row_statistics.record import digest_rows, read_statistics
+from eval.abstention.run_integrity import ReadFile, check_integrity
 from eval.abstention.system_copies import ALIKE_SYSTEMS, describe_alike_systems
 from kg.base.errors import CardSetMismatchError
 from kg.base.files import iter_decoded_lines, require_file
@@ -171,7 +173,15 @@ def read_observations(
     read_files: list[ReadFile] = []
     for path, suffix in zip(files, applied_suffixes, strict=True):
         before, n_unnamed_before = reader.count_answers(), reader.n_unnamed_rows
-        sources.append(reader.read_file(path, suffix=suffix))
+        statistics = read_statistics(path)
+        systems = statistics and add_statistics(reader, statistics, path, suffix=suffix)
+        if statistics and systems:
+            digest = statistics.rows_digest
+            source = Source(path=str(path), rows=statistics.n_rows, systems=systems)
+        else:
+            digest = digest_rows(path)
+            source = reader.read_file(path, suffix=suffix)
+        sources.append(msgspec.structs.replace(source, rows_digest=digest))
         names_cards = reader.n_unnamed_rows - n_unnamed_before < sources[-1].rows
         counts = zip(PREDS, reader.count_answers(), before, strict=True)
         read_files.append(
@@ -182,7 +192,6 @@ def read_observations(
                 systems=[name.removesuffix(suffix) for name in sources[-1].systems],
             )
         )
-        sources[-1] = msgspec.structs.replace(sources[-1], rows_digest=digest_rows(path))
     integrity = check_integrity(
         read_files,
         rows=ReadCards(reader.index, partial(list_card_fields, reader)),

@@ -89,12 +89,12 @@ class ResultReader:
     card_set: str = ""
     n_unnamed_rows: int = 0
     n_invalid_confidences: int = 0
-    _traits_numbers: dict[Traits, int] = field(default_factory=dict)
+    _traits_numbers: dict[tuple[str, str, str, bool], int] = field(default_factory=dict)
     _known_clusters: dict[str, int] = field(default_factory=dict)
     _preds: dict[SystemRepeat, bytearray] = field(default_factory=dict)
     _confidences: dict[SystemRepeat, array[float]] = field(default_factory=dict)
-    _card_set_path: Path | None = None
-    _has_incomplete_cards: bool = False
+    card_set_path: Path | None = None
+    has_incomplete_cards: bool = False
     _unreadable: UnreadablePredictions = field(default_factory=UnreadablePredictions)
 
     def read_file(self, path: Path, *, suffix: str = "") -> Source:
@@ -208,7 +208,7 @@ class ResultReader:
             new_codes = (bytes([codes[n] for n in new]) for codes in (labels, golds))
             self._add_cards([rows[n] for n in new], *new_codes)
             for card, row in zip(cards.tolist(), rows, strict=True):
-                if self._has_incomplete_cards or row.mined_rules:
+                if self.has_incomplete_cards or row.mined_rules:
                     self.fill_missing_fields(card, row)
             if not (
                 _equals_stored_codes(self.labels, cards, labels)
@@ -218,12 +218,12 @@ class ResultReader:
         answers = np.frombuffer(preds, dtype=np.uint8)
         indices_by_key = group_rows(rows, path.stem, suffix)
         if any(
-            repeat < 0 or not self._are_unanswered((system, repeat), cards[row_indices])
+            repeat < 0 or not self.are_unanswered((system, repeat), cards[row_indices])
             for (system, repeat), row_indices in indices_by_key.items()
         ):
             return None
         for key, row_indices in indices_by_key.items():
-            self._store_block(
+            self.store_answers(
                 key, cards[row_indices], answers[row_indices], confidences[row_indices]
             )
             if (answers[row_indices] != ERROR).any():
@@ -231,7 +231,7 @@ class ResultReader:
         if not card_set:
             self.n_unnamed_rows += len(rows)
         elif not self.card_set:
-            self.card_set, self._card_set_path = card_set, path
+            self.card_set, self.card_set_path = card_set, path
         return len(rows), [system for system, _ in indices_by_key]
 
     def _add_cards(self, rows: Sequence[ResultRow], labels: bytes, golds: bytes) -> None:
@@ -240,7 +240,7 @@ class ResultReader:
         self.golds += golds
         traits = list(map(_get_traits, rows))
         numbers = {
-            key: self._number_traits(Traits(key[0] or "", key[1] or "", key[2] or "", bool(key[3])))
+            key: self.number_traits((key[0] or "", key[1] or "", key[2] or "", bool(key[3])))
             for key in dict.fromkeys(traits)
         }
         self.traits.extend(map(numbers.__getitem__, traits))
@@ -253,10 +253,10 @@ class ResultReader:
                 self._known_clusters.update(zip(clusters, self.clusters[n_before:], strict=True))
         else:
             self.clusters.extend(map(self._known_clusters.__getitem__, clusters))
-        if not all(row.kind and row.difficulty and row.cluster for row in rows):
-            self._has_incomplete_cards = True
+        if not (all(kind and difficulty for kind, difficulty, *_ in numbers) and all(clusters)):
+            self.has_incomplete_cards = True
 
-    def _are_unanswered(self, key: SystemRepeat, indices: np.ndarray[Any, Any]) -> bool:
+    def are_unanswered(self, key: SystemRepeat, indices: np.ndarray[Any, Any]) -> bool:
         """Whether these cards are all different and none has an answer in this repeat yet."""
         if not (np.diff(indices) > 0).all() and np.unique(indices).size != indices.size:
             return False
@@ -266,13 +266,14 @@ class ResultReader:
         codes = np.frombuffer(answers, dtype=np.uint8)
         return bool((codes[indices[indices < codes.size]] == _MISSING).all())
 
-    def _store_block(
+    def store_answers(
         self,
         key: SystemRepeat,
         indices: np.ndarray[Any, Any],
         answers: np.ndarray[Any, Any],
         confidences: Floats,
     ) -> None:
+        """Stores a system's answers to the cards with these numbers; nan for no confidence."""
         n_cards = len(self.index)
         codes = self._preds.setdefault(key, bytearray())
         codes.extend(bytes([_MISSING]) * (n_cards - len(codes)))
@@ -313,27 +314,28 @@ class ResultReader:
             return
         if self.card_set:
             raise CardSetMismatchError(
-                f"results of card set {row.cards}, but {self._card_set_path} has {self.card_set}",
+                f"results of card set {row.cards}, but {self.card_set_path} has {self.card_set}",
                 where=where,
                 hint="Give only results of one card set.",
             )
-        self.card_set, self._card_set_path = row.cards, path
+        self.card_set, self.card_set_path = row.cards, path
 
     def _add_card(self, row: ResultRow, label: int, gold: int) -> None:
         """Stores the fields of a card whose id was added last."""
         self.labels.append(label)
         self.golds.append(gold)
         traits = row.kind or "", row.difficulty or "", row.full_label or "", bool(row.mined_rules)
-        self.traits.append(self._number_traits(Traits(*traits)))
+        self.traits.append(self.number_traits(traits))
         self.triplets.append(self.triplet_names.add(row.triplet) if row.triplet else -1)
         self.clusters.append(self.cluster_names.add(row.cluster) if row.cluster else -1)
         if not (row.kind and row.difficulty and row.cluster):
-            self._has_incomplete_cards = True
+            self.has_incomplete_cards = True
 
-    def _number_traits(self, traits: Traits) -> int:
+    def number_traits(self, traits: tuple[str, str, str, bool]) -> int:
+        """Returns the number of the fields of ``Traits``."""
         number = self._traits_numbers.setdefault(traits, len(self.distinct_traits))
         if number == len(self.distinct_traits):
-            self.distinct_traits.append(traits)
+            self.distinct_traits.append(Traits(*traits))
         return number
 
     def _check_card(self, card: int, row: ResultRow, codes: tuple[int, int], where: str) -> None:
@@ -354,7 +356,7 @@ class ResultReader:
         if row.cluster and self.clusters[card] < 0:
             self.clusters[card] = self.cluster_names.add(row.cluster)
         traits = self.distinct_traits[self.traits[card]]
-        self.traits[card] = self._number_traits(
+        self.traits[card] = self.number_traits(
             Traits(
                 traits.kind or row.kind or "",
                 traits.difficulty or row.difficulty or "",

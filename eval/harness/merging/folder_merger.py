@@ -21,8 +21,8 @@ from eval.harness.row_writer import write_rows
 from eval.harness.totals import CallMeter
 from eval.harness.verification.changed_files import (
     MERGE_HINT,
+    describe_hashes,
     find_changed_files,
-    hash_run_files,
     lacks_hashes,
     list_hashed_files,
     make_changed_error,
@@ -91,7 +91,7 @@ def merge_folders(
             )
         changed = find_changed_files(folder, manifest.files_sha256, list_hashed_files(benchmark))
         if changed:
-            problem = make_changed_error(changed, hint=MERGE_HINT.format(folder))
+            problem = make_changed_error(changed, manifest=manifest, hint=MERGE_HINT.format(folder))
             if not allow_changed:
                 raise problem
             accepted.append(problem)
@@ -108,9 +108,11 @@ def merge_folders(
         counts = write_rows(out, benchmark, manifests[0], items.values())
         merged: Manifest = msgspec.structs.replace(
             record_accepted(combine_manifests(manifests, counts, meter), accepted),
-            files_sha256={}
-            if any(map(lacks_hashes, manifests))
-            else hash_run_files(out, benchmark),
+            **(
+                {"files_sha256": {}, "line_digests": msgspec.UNSET}
+                if any(map(lacks_hashes, manifests))
+                else describe_hashes(out, benchmark)
+            ),
         )
         write_run_manifest(out / benchmark.manifest_file, merged)
         benchmark.write_outputs(out)

@@ -15,7 +15,7 @@ from eval.harness.outputs import delete_outputs, delete_outputs_and_report, requ
 from eval.harness.reply import REPLIES, STATUSES, VOTES, Reply
 from eval.harness.resume import write_run_manifest
 from eval.harness.row_writer import make_reply_key, write_rows
-from eval.harness.verification.changed_files import hash_run_files
+from eval.harness.verification.changed_files import describe_hashes
 from kg.base.errors import WriteError
 from kg.base.files import to_json_bytes
 from kg.base.provenance import utc_now
@@ -104,7 +104,7 @@ def write_scored_run(
             status="complete",
             ended=utc_now(),
             counts=counts,
-            files_sha256=hash_run_files(out, benchmark),
+            **describe_hashes(out, benchmark),
         )
         write_run_manifest(out / benchmark.manifest_file, finished)
     return finished

@@ -15,6 +15,7 @@ import msgspec
 from eval.harness.base_manifest import BaseManifest
 from eval.harness.benchmark import Benchmark
 from eval.harness.reply import REPLIES, VOTES
+from eval.harness.verification.line_digests import digest_lines, find_changed_digest
 from eval.harness.verification.record import Difference, Verification
 from kg.base.console import print_warning, print_warning_once
 from kg.base.errors import ChangedRunError, EpocheError
@@ -32,6 +33,7 @@ MERGE_HINT: Final = (
     "`epoche verify {}` says where. Restore the files, or run the shard again with --overwrite; "
     "--allow-changed merges them as they are, and manifest and signatures then say so."
 )
+_WRITTEN_LINE: Final = "the line that the run wrote"
 _MAX_VALUE_CHARS: Final = 80
 AnyManifest = TypeVar("AnyManifest", bound=BaseManifest)
 
@@ -47,6 +49,15 @@ def hash_run_files(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> dict[st
         name: sha256_file(folder / name)
         for name in list_hashed_files(benchmark)
         if (folder / name).is_file()
+    }
+
+
+def describe_hashes(folder: Path, benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
+    """Returns the fields of a manifest of a folder that have the hashes of its files."""
+    hashes = hash_run_files(folder, benchmark)
+    return {
+        "files_sha256": hashes,
+        "line_digests": {name: digest_lines(folder / name) for name in hashes},
     }
 
 
@@ -74,23 +85,48 @@ def find_changed_files(
 
 
 def make_changed_error(
-    files: Sequence[Path], verification: Verification | None = None, *, hint: str = ACCEPT_HINT
+    files: Sequence[Path],
+    verification: Verification | None = None,
+    *,
+    manifest: BaseManifest | None = None,
+    hint: str = ACCEPT_HINT,
 ) -> ChangedRunError:
     """Builds the error for changed files, naming the first difference where it is known.
 
     Args:
         files: the changed files.
         verification: what computing the rows again found; None if this is not possible.
+        manifest: the manifest of the run; None if it has no digests of lines of these files.
         hint: what to do.
     """
     what = f"{join_list([path.name for path in files])} changed after the run"
     where = ", ".join(map(str, files))
     difference = _choose_difference(files, verification)
+    changed_line = None if manifest is None else find_changed_line(files, manifest)
+    if changed_line is not None and (difference is None or difference.line is None):
+        difference = changed_line
     if difference is not None:
-        line = "" if difference.line is None else f":{difference.line}"
-        where = f"{difference.file}{line}"
+        line_text = "" if difference.line is None else f":{difference.line}"
+        where = f"{difference.file}{line_text}"
         what += f"; the first difference: {describe_difference(difference)}"
     return ChangedRunError(what, where=where, hint=hint)
+
+
+def find_changed_line(files: Sequence[Path], manifest: BaseManifest) -> Difference | None:
+    """Finds the first line that was changed, by the digests of lines in a manifest.
+
+    Returns:
+        The line; None if the manifest has no digests of the files, or none differs.
+    """
+    digests = manifest.line_digests or {}
+    for path in files:
+        changed = find_changed_digest(path, digests.get(path.name, ""))
+        if changed is not None:
+            line, found = changed
+            return Difference(
+                file=str(path), line=line, field="line", expected=_WRITTEN_LINE, found=found
+            )
+    return None
 
 
 def lacks_hashes(manifest: BaseManifest) -> bool:

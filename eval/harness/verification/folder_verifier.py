@@ -17,7 +17,11 @@ from eval.harness.benchmark import Benchmark, Item, Manifest, Row
 from eval.harness.reply import REPLIES, VOTES, Reply, Vote
 from eval.harness.resume import read_run_manifest
 from eval.harness.row_writer import compute_rows, make_reply_key
-from eval.harness.verification.changed_files import find_changed_files, list_hashed_files
+from eval.harness.verification.changed_files import (
+    find_changed_files,
+    find_changed_line,
+    list_hashed_files,
+)
 from eval.harness.verification.output_verifier import verify_outputs
 from eval.harness.verification.record import ABSENT, DifferenceLog, Verification
 from eval.model.foreign_values import describe_error
@@ -71,7 +75,11 @@ class _FolderVerifier(Generic[Item, Row, Manifest]):
             for path in find_changed_files(self._folder, recorded, names):
                 expected = sha256_file(path) if path.is_file() else ABSENT
                 found = recorded.get(path.name, ABSENT)
-                self._add_to_manifest(f"files_sha256.{path.name}", expected, found)
+                changed_line = find_changed_line([path], self._manifest)
+                if changed_line is None:
+                    self._add_to_manifest(f"files_sha256.{path.name}", expected, found)
+                else:
+                    self._log.add_difference(changed_line)
 
     def _check_dataset(self) -> None:
         benchmark, manifest, log = self._benchmark, self._manifest, self._log

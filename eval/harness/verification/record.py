@@ -76,13 +76,17 @@ class DifferenceLog:
         row: str = "",
     ) -> None:
         """Adds one difference; see ``Difference``."""
+        self.add_difference(
+            Difference(
+                file=str(file), line=line, row=row, field=field, expected=expected, found=found
+            )
+        )
+
+    def add_difference(self, difference: Difference) -> None:
+        """Adds one difference."""
         self.n_differences += 1
         if len(self._differences) < MAX_DIFFERENCES:
-            self._differences.append(
-                Difference(
-                    file=str(file), line=line, row=row, field=field, expected=expected, found=found
-                )
-            )
+            self._differences.append(difference)
 
     def compare(
         self, file: Path, expected: Any, found: Any, *, line: int | None = None, row: str = ""

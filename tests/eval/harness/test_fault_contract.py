@@ -65,6 +65,7 @@ all meet it. A command with fewer items meets the first faults."""
 CHANGING_KEYS = {
     "rows_sha256",  # of rows with latencies
     "files_sha256",
+    "line_digests",
     "content_sha256",
     "started",
     "ended",

@@ -27,8 +27,12 @@ from kg.claims import Claim
 
 CARDS = 11
 REPLIES: tuple[Any, ...] = ("YES", "NO", "UNKNOWN", "perhaps", Answer(pred="ERROR", error="down"))
-VARYING_FIELDS = {"results", "started", "ended", "resumed", "content_sha256"}
-"""Manifest fields that may differ between runs with equal rows."""
+VARYING_FIELDS = {
+    *("results", "started", "ended", "resumed", "content_sha256"),
+    *("line_digests", "statistics_sha256"),
+}
+"""Manifest fields that may differ between runs with equal rows: files have other names, and only
+shards have statistics."""
 
 
 class PlainSystem:

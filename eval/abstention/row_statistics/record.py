@@ -1,0 +1,166 @@
+"""The statistics of a result file: what metrics need of its rows, in a tenth of their size.
+
+``epoche eval --shard`` writes ``X.statistics.msgpack`` beside ``X.jsonl``, and ``epoche merge``
+adds those of the shards. They are sums per card, from which every sum per cluster follows: systems
+are compared card by card, and all-three needs the answers of each triplet. Commands that compute
+metrics take them in place of the rows if nothing changed since; they give the same numbers.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.abstention.manifest import RunManifest, read_manifest
+from kg.base.errors import EpocheError
+from kg.base.files import sha256_bytes, sha256_file
+from kg.base.packed_strings import PackedStrings
+from kg.base.provenance import manifest_path, package_version
+
+FORMAT: Final = "epoche.statistics/1"
+NO_NUMBER: Final = -1
+"""Number of the triplet or cluster of a card that has none."""
+
+
+class Strings(msgspec.Struct, frozen=True):
+    """Strings as UTF-8 one after another, and where each of them ends, as ``<u8``."""
+
+    content: bytes
+    ends: bytes
+
+    def __len__(self) -> int:
+        return len(self.ends) // 8
+
+    def unpack(self) -> PackedStrings:
+        """Returns the strings."""
+        return PackedStrings.from_bytes(self.content, np.frombuffer(self.ends, dtype="<u8"))
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """The answers of one repeat of a system, by card: prediction codes, and confidences if any.
+
+    Attributes:
+        system, repeat: the system's name in the rows, and the number of the repeat.
+        preds: prediction codes, a byte each; 255 where there is no answer.
+        confidences: as ``<f8``, nan where there is none; empty if no reply has one.
+    """
+
+    system: str
+    repeat: int
+    preds: bytes
+    confidences: bytes
+
+
+class RowStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """The statistics of the rows of one file, cards in the order of their first rows.
+
+    Attributes:
+        format, version: the format, and the version of Epoché that wrote them.
+        rows_sha256: the file of rows.
+        rows_digest: the digest of its rows in any order, which is a sum over them.
+        card_set: the card set that the rows name.
+        n_rows: number of rows.
+        ids: ids of the cards.
+        labels, golds: label codes, a byte each.
+        traits: numbers in ``distinct_traits``, as ``<i4``.
+        distinct_traits: kind, difficulty, full label, and whether only mined rules contradict.
+        triplets, clusters: numbers in the names, as ``<i4``; -1 for none.
+        triplet_names, cluster_names: names by number, in the order of their first cards.
+        answers: the answers, by system and repeat in the order of their first rows.
+    """
+
+    format: str
+    version: str
+    rows_sha256: str
+    rows_digest: str
+    card_set: str
+    n_rows: int
+    ids: Strings
+    labels: bytes
+    golds: bytes
+    traits: bytes
+    distinct_traits: list[tuple[str, str, str, bool]]
+    triplets: bytes
+    triplet_names: Strings
+    clusters: bytes
+    cluster_names: Strings
+    answers: list[Answers]
+
+
+def digest_rows(path: Path) -> str:
+    """Returns a digest of the rows of a file that does not depend on their order."""
+    total = 0
+    with path.open("rb") as handle:
+        for line in handle:
+            total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
+    return f"{total % (1 << 256):064x}"
+
+
+def statistics_path(results: Path) -> Path:
+    """Returns the path of the statistics of a result file."""
+    return results.with_name(f"{results.stem}.statistics.msgpack")
+
+
+def read_statistics(results: Path) -> RowStatistics | None:
+    """Reads the statistics of a result file.
+
+    Returns:
+        The statistics. None if there are none, or if manifest, rows or they themselves changed
+        since they were written, or another version wrote them: the rows must then be read.
+    """
+    path = statistics_path(results)
+    if not path.is_file() or not manifest_path(results).is_file():
+        return None
+    try:
+        manifest = read_manifest(manifest_path(results))
+        content = path.read_bytes()
+        if sha256_bytes(content) != manifest.statistics_sha256:
+            return None
+        statistics = msgspec.msgpack.decode(content, type=RowStatistics)
+    except (EpocheError, OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return statistics if _describes(statistics, results, manifest) else None
+
+
+def _describes(statistics: RowStatistics, results: Path, manifest: RunManifest) -> bool:
+    return (
+        manifest.status == "complete"
+        and (statistics.format, statistics.version) == (FORMAT, package_version())
+        and statistics.card_set == manifest.cards_sha256[:12]
+        and statistics.rows_sha256 == manifest.rows_sha256 == sha256_file(results)
+        and _is_consistent(statistics)
+    )
+
+
+def _is_consistent(statistics: RowStatistics) -> bool:
+    """Returns whether all columns are as long as there are cards, and all numbers have a name."""
+    n = len(statistics.ids)
+    columns: Sequence[tuple[bytes, int]] = (
+        (statistics.traits, len(statistics.distinct_traits)),
+        (statistics.triplets, len(statistics.triplet_names)),
+        (statistics.clusters, len(statistics.cluster_names)),
+    )
+    return (
+        {len(statistics.labels), len(statistics.golds)} == {n}
+        and all(len(column) == 4 * n for column, _ in columns)
+        and all(int(to_numbers(column).max(initial=-1)) < limit for column, limit in columns)
+        and all(len(one.preds) == n for one in statistics.answers)
+        and all(len(one.confidences) in (0, 8 * n) for one in statistics.answers)
+    )
+
+
+def to_numbers(column: bytes) -> NDArray[np.int32]:
+    """Returns the numbers in a column."""
+    return np.frombuffer(column, dtype="<i4").astype(np.int32, copy=False)
+
+
+def to_column(numbers: NDArray[Any] | array[int]) -> bytes:
+    """Returns numbers as a column."""
+    return np.asarray(numbers).astype("<i4").tobytes()
