@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 from kg.text.chunks import Chunk
@@ -18,7 +18,7 @@ MAX_HEADING_LENGTH: Final = 300
 """Maximum number of characters of a heading that are searched for concepts."""
 MIN_CHUNKS: Final = 2
 """Number of chunks that a concept must have to hide the shorter ones inside it."""
-COMMON_WORDS: Final = "common_words.tsv"
+COMMON_WORDS: Final = Path(__file__).with_name("common_words.tsv")
 """Words of documentation and the share of chunks that has them, in most collections of some ten;
 written by ``benchmarks/count_common_words.py``."""
 # Marks inside names such as "node.js" are no boundaries.
@@ -94,6 +94,5 @@ def _measure_excess(concepts: ConceptGraph, chunks: Sequence[Chunk]) -> dict[str
 @cache
 def load_common_words() -> Mapping[str, float]:
     """Returns the stems of common words of documentation → the share of chunks that has them."""
-    text = resources.files("kg.text.run").joinpath(COMMON_WORDS).read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines())
+    rows = (line.split("\t") for line in COMMON_WORDS.read_text(encoding="utf-8").splitlines())
     return {word: float(share) for word, share in rows}
