@@ -102,9 +102,9 @@ def read_sources(
     """Reads documents and cuts them into chunks; chunks from chunk files are not changed.
 
     A file in a folder is skipped if it cannot be read, contains no text, is a link to another file
-    in the folders or the source of a page in them, or has chunks whose ids are taken. So a whole tree of documentation can be built
-    as it is. A file that the user named is an error instead. Chunk files in folders are named in a
-    warning, since they may be other data.
+    in the folders or the source of a page in them, or has chunks whose ids are taken. So a whole
+    tree of documentation can be built as it is. A file that the user named is an error instead.
+    Chunk files in folders are named in a warning, since they may be other data.
 
     Args:
         files: documents and chunk files; a path stands for a file that the user named.

@@ -111,6 +111,15 @@ def test_sections_of_one_name_must_agree() -> None:
     }
 
 
+def test_names_that_several_documents_describe_are_described_in_none() -> None:
+    chunks = [make_chunk(name, "Default: classic", ["Settings"]) for name in NAMES]
+    other = make_chunk("max_items", "Default: classic", ["Other settings", "Numbers"])
+    described = [
+        f.subject for f in find_labelled_values([*chunks, other]) if "described" in f.relation
+    ]
+    assert described == list(NAMES[1:])
+
+
 def test_headings_state_topics_and_documents() -> None:
     chunks = [make_chunk(name, "Default: classic", ["User guide"]) for name in NAMES]
     facts = find_labelled_values(chunks)
