@@ -113,6 +113,13 @@ def find_labelled_values(chunks: Sequence[Chunk]) -> list[Fact]:
             candidates += _make_fact(heading, relation, value, chunk.id, quote)
     stated = list(_select_consistent_facts(candidates, Counter(names.values())))
     candidates = stated + _find_named_rows(tables, stated)
+    # A setting named "binary" is not the type of others.
+    values = {(relation, normalise_mention(fact.object)) for relation, fact in candidates}
+    candidates = [
+        (relation, fact)
+        for relation, fact in candidates
+        if (relation, normalise_mention(fact.subject)) not in values
+    ]
     subjects = Counter(relation for relation, _ in candidates)
     frequent = [pair for pair in candidates if subjects[pair[0]] >= MIN_SECTIONS]
     # Values of another sort than most, such as a number among words, could not be compared.

@@ -98,6 +98,13 @@ def test_numbers_and_words_are_not_compared() -> None:
     assert [value for *_, value in found] == ["classic"] * 4
 
 
+def test_subjects_are_no_values_of_others() -> None:
+    names = ("binary", *NAMES)
+    assert [name for name, _, _ in list_values("Type: string", "Type: binary", names=names)] == [
+        *NAMES
+    ]
+
+
 def test_sections_of_one_name_must_agree() -> None:
     chunks = [make_chunk(name, "Default: classic") for name in NAMES]
     copies = [make_chunk(name, "Default: classic", ["All"]) for name in NAMES]
