@@ -92,7 +92,7 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
             for form in ("stems", "lemmas")
         ):
             # PYTHONWARNINGS is the name of a variable, not "Python warnings".
-            if _is_constant(first) or _is_constant(second):
+            if _is_constant(first, second) or _is_constant(second, first):
                 return Judgement(False, "constant")
             if _names_member(keyword, other_keyword) or _names_member(other_keyword, keyword):
                 return Judgement(False, "member")
@@ -113,10 +113,15 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
     return Judgement(False, "")
 
 
-def _is_constant(phrase: _Phrase) -> bool:
-    """Whether a phrase is one word of capitals that is too long for an acronym."""
-    word = phrase.cased_words[0]
-    return len(phrase.cased_words) == 1 and word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS
+def _is_constant(phrase: _Phrase, other: _Phrase) -> bool:
+    """Whether a phrase is one word of capitals that is too long for an acronym.
+
+    "WEBIDL" is none beside "Web IDL", which is a name that ends in an acronym.
+    """
+    word, last = phrase.cased_words[0], other.cased_words[-1]
+    is_name = last.isupper() and all(one[0].isupper() for one in other.cased_words)
+    is_long = len(phrase.cased_words) == 1 and word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS
+    return is_long and not (is_name and len(other.cased_words) > 1)
 
 
 def _list_class_names(phrase: _Phrase) -> set[str]:

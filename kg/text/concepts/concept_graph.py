@@ -119,6 +119,17 @@ class ConceptGraph:
         """Builds the indexes in advance, so that the first query is not slower than others."""
         _ = self._nodes_by_chunk, self._nodes_by_form, self._max_form_words
 
+    def find_mentions(self, stems: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+        """Yields start, end and node of each sequence of stemmed words that is written like one.
+
+        Sequences inside each other are all found: by their start, then the longest first.
+        """
+        for start in range(len(stems)):
+            for end in range(min(len(stems), start + self._max_form_words), start, -1):
+                node = self._nodes_by_form.get(" ".join(stems[start:end]))
+                if node is not None:
+                    yield start, end, node
+
     def match_concepts(self, query: str, lookup: CanonicalLookup | None = None) -> list[str]:
         """Returns the concepts that a query mentions, in its order, each once.
 

@@ -1,15 +1,17 @@
 """Finds facts in lines such as "Default: 16", which say something of the section they stand in.
 
-Documentation states little in sentences that repeat a relation, but much in such lines: the default
-of each setting, the category of each element, the version that added it. The relation is known
-without a parser, and so are subject and object. All the same, a line may be about something else
-than its section, so in doubt it is left out:
+Documentation states little in sentences that repeat a relation, but much in such lines and in
+tables: the default of each setting, the category of each element, the version that added it. The
+relation is known without a parser, and so are subject and object. All the same, a line may be about
+something else than its section, so in doubt it is left out:
 
 * The label is a noun ("Category", "Doctree Element") or a participle and a preposition ("Added
   in"), and five or more sections have it.
 * A section has it once, outside lists, and its heading is a name. If other sections have the same
   name, such as those of a copy, all state the same.
 * The value is a name, a number or a word of code, not a list, a sentence, or a "yes".
+
+The values of tables are the same, see ``table_values``.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from typing import Final, NamedTuple
 
 from kg.base.plain_text import list_words
 from kg.text.canonical.program_names import FILE_ENDINGS
-from kg.text.chunks import Chunk
+from kg.text.chunks import HEADING_SEPARATOR, Chunk
 from kg.text.facts.evidence import normalise_mention
 from kg.text.facts.fact import Fact
-from kg.text.facts.topics import iter_topic_facts
+from kg.text.facts.table_values import Table, find_tables, iter_named_rows, iter_section_rows
+from kg.text.facts.topics import IS_A, TOPIC, iter_topic_facts
 from kg.text.sections.headings import remove_number
 from kg.words.label_grammar import parse_label
 from kg.words.normaliser import FUNCTION_WORDS
@@ -63,6 +66,8 @@ _FORM_HEADINGS: Final = frozenset(
 )
 """Headings that say what form a section has, and not what it is about."""
 _IDENTIFIER: Final = re.compile(r"[_.(]|^-|[a-z][A-Z]|[A-Z][A-Z]+[a-z]")
+# Ranges ("0..3"), paths, patterns and options of one letter, which commands use for other things.
+_NO_LISTED_NAME: Final = re.compile(r"^\W*\d|\.\.|[/<>*]|^-\w$")
 _ARGUMENTS: Final = re.compile(r"\(.*\)$")
 _NO_LABELS: Final = frozenset(
     list_words(
@@ -100,8 +105,21 @@ def find_labelled_values(chunks: Sequence[Chunk]) -> list[Fact]:
         labels = Counter(line.label.casefold() for line in found)
         for line in found:
             if labels[line.label.casefold()] == 1:
-                candidates += _make_fact(headings[section_id], names[section_id], line)
-    candidates = list(_select_consistent_facts(candidates, Counter(names.values())))
+                candidates += _read_line(headings[section_id], line)
+    tables = find_tables(chunks)
+    for chunk, relation, value, quote in iter_section_rows(tables):
+        heading = headings.get(str(chunk.metadata.get("section_id")), "")
+        if _is_subject(heading):
+            candidates += _make_fact(heading, relation, value, chunk.id, quote)
+    stated = list(_select_consistent_facts(candidates, Counter(names.values())))
+    candidates = stated + _find_named_rows(tables, stated)
+    # A setting named "binary" is not the type of others.
+    values = {(relation, normalise_mention(fact.object)) for relation, fact in candidates}
+    candidates = [
+        (relation, fact)
+        for relation, fact in candidates
+        if (relation, normalise_mention(fact.subject)) not in values
+    ]
     subjects = Counter(relation for relation, _ in candidates)
     frequent = [pair for pair in candidates if subjects[pair[0]] >= MIN_SECTIONS]
     # Values of another sort than most, such as a number among words, could not be compared.
@@ -111,15 +129,28 @@ def find_labelled_values(chunks: Sequence[Chunk]) -> list[Fact]:
         for relation, fact in frequent
         if _is_number(fact) == (2 * n_numbers[relation] > subjects[relation])
     ]
+    described = {fact.subject for fact in facts if fact.relation != IS_A}
+    facts = [fact for fact in facts if fact.subject in described]
+    return [*_list_topics(chunks, facts), *facts]
+
+
+def _list_topics(chunks: Sequence[Chunk], facts: Sequence[Fact]) -> Iterator[Fact]:
+    """Yields what headings state of the subjects of facts, if these are headings.
+
+    A name that sections of several documents have is described in none of them alone.
+    """
+    titles: dict[str, set[str]] = defaultdict(set)
+    for chunk in chunks:
+        path = chunk.headings.split(HEADING_SEPARATOR)
+        titles[normalise_mention(remove_number(path[-1]))].add(path[0])
     first_chunks = {fact.subject: fact.chunk_id for fact in reversed(facts)}
     subjects_by_chunk = {chunk_id: subject for subject, chunk_id in first_chunks.items()}
-    topics = (
-        fact
-        for chunk in chunks
-        if chunk.id in subjects_by_chunk
-        for fact in iter_topic_facts(subjects_by_chunk[chunk.id], chunk)
-    )
-    return [*topics, *facts]
+    for chunk in chunks:
+        subject = subjects_by_chunk.get(chunk.id)
+        if subject is not None and subject == remove_number(str(chunk.metadata.get("section"))):
+            for fact in iter_topic_facts(subject, chunk):
+                if fact.object == TOPIC or len(titles[normalise_mention(subject)]) == 1:
+                    yield fact
 
 
 def _select_consistent_facts(
@@ -192,26 +223,51 @@ def _is_identifier(heading: str) -> bool:
     )
 
 
-def _make_fact(subject: str, name: str, line: _Line) -> Iterator[tuple[str, Fact]]:
+def _is_listed_name(cell: str) -> bool:
+    """Returns whether the first cell of a row is a name that means one thing in all tables."""
+    return _is_identifier(cell) and not _NO_LISTED_NAME.search(cell)
+
+
+def _read_line(subject: str, line: _Line) -> Iterator[tuple[str, Fact]]:
     """Yields the relation and the fact of a line; none if it is in doubt."""
     relation = _word_relation(line.label)
-    value = _QUOTES.sub("", line.value.rstrip(".")).strip()
     # "Added in 2.0" may be about the support for what is described, or about a part of the section.
     is_of_section = not relation.startswith("was ") or (line.is_first and _is_identifier(subject))
-    if not relation or not is_of_section or not _is_value(value):
+    if relation and is_of_section:
+        yield from _make_fact(subject, relation, line.value, line.chunk_id, line.quote)
+
+
+def _find_named_rows(
+    tables: Sequence[tuple[Chunk, Table]], stated: Sequence[tuple[str, Fact]]
+) -> list[tuple[str, Fact]]:
+    """Finds what rows of tables say of identifiers, if all say the same and no line says it."""
+    known = {(normalise_mention(fact.subject), relation) for relation, fact in stated}
+    values: dict[tuple[str, str], set[str]] = defaultdict(set)
+    candidates: list[tuple[str, Fact]] = []
+    for chunk, subject, relation, value, quote in iter_named_rows(tables, _is_listed_name):
+        values[normalise_mention(subject), relation].add(value)
+        candidates += _make_fact(subject, relation, value, chunk.id, quote)
+    found: dict[tuple[str, str], tuple[str, Fact]] = {}
+    for relation, fact in candidates:
+        key = (normalise_mention(fact.subject), relation)
+        if key not in known and len(values[key]) == 1:
+            found.setdefault(key, (relation, fact))
+    return list(found.values())
+
+
+def _make_fact(
+    subject: str, relation: str, value: str, chunk_id: str, quote: str
+) -> Iterator[tuple[str, Fact]]:
+    """Yields the relation and the fact, if the value is one."""
+    value = _QUOTES.sub("", value.rstrip(".")).strip()
+    if not _is_value(value):
         return
-    form = normalise_mention(value)
+    form, name = normalise_mention(value), normalise_mention(subject)
     if f" {form} " in f" {name} " or f" {name} " in f" {form} ":
         return  # "Image" has the element "<image>": the name says it already.
     yield (
         relation,
-        Fact(
-            chunk_id=line.chunk_id,
-            subject=subject,
-            relation=relation,
-            object=value,
-            quote=line.quote,
-        ),
+        Fact(chunk_id=chunk_id, subject=subject, relation=relation, object=value, quote=quote),
     )
 
 

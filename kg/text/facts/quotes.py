@@ -25,6 +25,7 @@ from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
 from kg.text.facts.surroundings import is_only_mentioned
+from kg.text.facts.table_values import quote_row
 from kg.text.facts.topics import quote_headings
 from kg.words.sentences import split_sentences
 
@@ -120,6 +121,8 @@ class QuoteChecker:
             return "", _UNSTATED
         if heading := quote_headings(fact, passage.title):
             return heading, ""
+        if row := quote_row(fact, passage):
+            return row, ""
         compared = self._compared.get(passage.id)
         if compared is None:
             compared = _ComparedPassage.from_passage(passage, self._language)

@@ -15,7 +15,7 @@ from kg.text.sections.headings import remove_number
 
 TOPIC: Final = "topic"
 """The kind of what a section is named after."""
-_IS_A: Final = "is a"
+IS_A: Final = "is a"
 _DESCRIBED_IN: Final = "is described in"
 
 
@@ -26,7 +26,7 @@ def iter_topic_facts(subject: str, chunk: Chunk) -> Iterator[Fact]:
         subject: the last heading, without its number.
         chunk: the chunk.
     """
-    yield Fact(chunk_id=chunk.id, subject=subject, relation=_IS_A, object=TOPIC, quote=subject)
+    yield Fact(chunk_id=chunk.id, subject=subject, relation=IS_A, object=TOPIC, quote=subject)
     first, separator, _ = chunk.headings.partition(HEADING_SEPARATOR)
     title = remove_number(first)
     if separator and not _share_words(subject, title):
@@ -49,7 +49,7 @@ def quote_headings(fact: Fact, headings: str) -> str:
     parts = headings.split(HEADING_SEPARATOR)
     if fact.subject != remove_number(parts[-1]):
         return ""
-    if fact.relation == _IS_A and fact.object == TOPIC:
+    if fact.relation == IS_A and fact.object == TOPIC:
         return fact.subject
     is_title = len(parts) > 1 and fact.object == remove_number(parts[0])
     return headings if fact.relation == _DESCRIBED_IN and is_title else ""

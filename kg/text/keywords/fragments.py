@@ -60,6 +60,8 @@ _DIGITS = re.compile(r"\d+")
 _ALLOWED_INSIDE = frozenset({"of", "and", "for", "de", "du", "des", "la", "le", "del", "di", "da"})
 """Function words that occur in names: "order of magnitude", "read and write", "mot de passe"."""
 _CONSTANTS = frozenset({"true", "false", "none", "null", "nil", "nan", "undefined"})
+_DECLARATIONS = frozenset({"const", "void"})
+"""What begins declarations of programs: "const Matrix", and no name in prose."""
 # "1f600", "0x0660" and numbers beside them, but not names such as "3d", "802" and "c64".
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]+|(?![a-f]\d+$)(?=[a-f]*\d)[0-9a-f]{4,}")
 # A capitalised word after a word in small letters, which therefore does not begin a sentence.
@@ -74,7 +76,8 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
       have the same heading, apart from its number; only in the labels of lines ("Default: 16") that
       five or more sections have; or only in lines of two or more words that five or more documents
       have, apart from numbers.
-    * In every language: no constant of programs ("True") and no hexadecimal number.
+    * In every language: no constant ("True") or declaration ("const Matrix") of programs, and no
+      hexadecimal number.
     * In English: no keyword that occurs twice or more, but only as a part of a longer one of the
       same chunk, such as "site scripting" of "cross site scripting".
     * In every language: no part of a name such as ``max_length`` that the chunk has only there.
@@ -116,10 +119,11 @@ def drop_fragments(chunks: Sequence[Chunk], rows: Sequence[ChunkKeywords]) -> li
 
 
 def _is_value(keyword: str) -> bool:
-    """Returns whether a keyword is a constant of programs, or numbers with hexadecimal ones."""
+    """Returns whether a keyword is a constant or declaration of programs, or such numbers."""
     words = split_words(keyword)
     is_hexadecimal = all(map(_HEXADECIMAL.fullmatch, words)) and not keyword.isdigit()
-    return bool(words) and (is_hexadecimal or _CONSTANTS.issuperset(words))
+    is_constant = is_hexadecimal or _CONSTANTS.issuperset(words)
+    return bool(words) and (is_constant or words[0] in _DECLARATIONS)
 
 
 def _drop_pieces(keywords: Sequence[str], usage: FormUsage) -> list[str]:

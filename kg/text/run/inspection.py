@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, median
@@ -12,14 +11,14 @@ import msgspec
 
 from kg.base.plain_text import clean_text
 from kg.text.run.layout import RunConfig
+from kg.text.run.main_concepts import rank_concepts
 
 if TYPE_CHECKING:
+    from kg.text.chunks import Chunk
     from kg.text.concepts.concept_graph import ConceptGraph
     from kg.text.run.folder import Run
     from kg.text.sections.tree import SectionTree
 
-MAX_HEADING_LENGTH = 300
-"""Maximum number of characters of a heading that are searched for concepts."""
 PROBLEM_COUNTS = (
     "documents_skipped",
     "files_not_read",
@@ -91,7 +90,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     merged: int
     """Number of normal forms that were merged into another."""
     concepts: tuple[ConceptCount, ...]
-    """The main concepts first: many chunks, and many headings that name them."""
+    """The main concepts first, see ``kg.text.run.main_concepts``."""
     sections: tuple[DocumentSections, ...] | None
     """None if there is no section tree."""
 
@@ -121,12 +120,7 @@ def inspect_run(run: Run) -> RunReport:
         components=len(sizes),
         largest_component=sizes[0] if sizes else 0,
         merged=sum(len(forms) for _, forms in graph.nodes(data="forms")),
-        concepts=tuple(
-            _list_concepts(
-                run.concepts,
-                (str(h) for chunk in run.chunks for h in chunk.metadata.get("section_path", ())),
-            )
-        ),
+        concepts=tuple(_list_concepts(run.concepts, run.chunks)),
         sections=None if run.sections is None else tuple(_summarise_sections(run.sections)),
     )
 
@@ -145,31 +139,10 @@ def _count_degree_bands(degrees: Iterable[int]) -> Iterator[DegreeBand]:
         yield DegreeBand(lower, max(0, (1 << bits) - 1), counts[bits])
 
 
-def _count_headings(concepts: ConceptGraph, headings: Iterable[str]) -> Counter[str]:
-    """Returns concept → number of different headings that name it."""
-    return Counter(
-        node
-        for heading in sorted(set(headings))
-        for node in concepts.match_concepts(heading[:MAX_HEADING_LENGTH])
-    )
-
-
-def _list_concepts(concepts: ConceptGraph, headings: Iterable[str]) -> Iterator[ConceptCount]:
-    """Yields the main concepts: those in many chunks, and more so if headings name them.
-
-    The order is that of chunks · log2(2 + headings): what a text treats is in its headings, while
-    words such as "example" or "default" are only in its chunks.
-    """
+def _list_concepts(concepts: ConceptGraph, chunks: Sequence[Chunk]) -> Iterator[ConceptCount]:
+    """Yields the main concepts, see ``rank_concepts``."""
     graph = concepts.graph
-    weights = _count_headings(concepts, headings)
-    ranked = sorted(
-        graph,
-        key=lambda node: (
-            -len(graph.nodes[node]["chunk_ids"]) * math.log2(2 + weights[node]),
-            node,
-        ),
-    )
-    for node in ranked[:MAX_CONCEPTS]:
+    for node in rank_concepts(concepts, chunks)[:MAX_CONCEPTS]:
         data = graph.nodes[node]
         yield ConceptCount(
             node, data["label"], len(data["chunk_ids"]), graph.degree(node), tuple(data["aliases"])

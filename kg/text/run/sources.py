@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kg.text.chunks import Chunk
 
 CHUNKS_SUFFIX = ".jsonl"
+SOURCES_FOLDER = "_sources"
+"""Where Sphinx keeps the source of each page, for its readers."""
 NO_SUFFIX = "no extension"
 """How files without an extension are counted."""
 MAX_NAMED_CHUNK_FILES = 20
@@ -100,9 +102,9 @@ def read_sources(
     """Reads documents and cuts them into chunks; chunks from chunk files are not changed.
 
     A file in a folder is skipped if it cannot be read, contains no text, is a link to another file
-    in the folders, or has chunks whose ids are taken. So a whole tree of documentation can be built
-    as it is. A file that the user named is an error instead. Chunk files in folders are named in a
-    warning, since they may be other data.
+    in the folders or the source of a page in them, or has chunks whose ids are taken. So a whole
+    tree of documentation can be built as it is. A file that the user named is an error instead.
+    Chunk files in folders are named in a warning, since they may be other data.
 
     Args:
         files: documents and chunk files; a path stands for a file that the user named.
@@ -120,7 +122,7 @@ def read_sources(
     chunks: list[Chunk] = []
     chunk_files: list[tuple[SourceFile, SourceDocument, list[Chunk]]] = []
     sources: list[SourceDocument] = []
-    given, skipped = _drop_links(
+    given, skipped = _drop_copies(
         [SourceFile(file) if isinstance(file, Path) else file for file in files]
     )
     for number, (file, name) in enumerate(zip(given, assign_document_names(given), strict=True), 1):
@@ -174,20 +176,37 @@ def read_sources(
     return SourceText(chunks, sources, skipped)
 
 
-def _drop_links(files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[str]]:
-    """Drops links to files that were found in folders, too; returns the others, and a line each."""
+def _drop_copies(files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[str]]:
+    """Drops links to files that were found in folders, too, and what pages of Sphinx are made from.
+
+    Returns:
+        The other files, and a line for each that was dropped.
+    """
     path_of_file: dict[str, Path] = {}
     for file in sorted(files, key=lambda file: file.path.is_symlink()):
         if file.root is not None:
             path_of_file.setdefault(os.path.realpath(file.path), file.path)
+    found = {file.path for file in files}
     kept, skipped = [], []
     for file in files:
         other = path_of_file.get(os.path.realpath(file.path), file.path)
-        if file.root is None or other == file.path:
-            kept.append(file)
-        else:
+        page = _find_page(file.path)
+        if file.root is not None and other != file.path:
             skipped.append(f"{clean_text(str(file.path))} is the same file as {other}")
+        elif file.root is not None and page in found:
+            skipped.append(f"{clean_text(str(file.path))} is the source of {page}")
+        else:
+            kept.append(file)
     return kept, skipped
+
+
+def _find_page(path: Path) -> Path | None:
+    """Returns the page that Sphinx makes of ``_sources/guide/start.rst.txt``; None for others."""
+    folders, (name, *endings) = path.parent.parts, path.name.rsplit(".", 2)
+    if SOURCES_FOLDER not in folders or len(endings) != 2:
+        return None
+    position = folders.index(SOURCES_FOLDER)
+    return Path(*folders[:position], *folders[position + 1 :], f"{name}.html")
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -461,6 +461,27 @@ def test_links_unreadable_folders_and_data_do_not_end_the_reading_of_a_tree(
         find_source_files([tmp_path / "docs/locked"], (".md",))
 
 
+def test_sources_of_pages_are_not_read_beside_the_pages(tmp_path: Path) -> None:
+    for path in ("html/guide/start.html", "html/_sources/guide/start.rst.txt"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("<p>Start here.</p>")
+    (tmp_path / "html/_sources/index.rst.txt").write_text("No page is made of this.")
+    (tmp_path / "html/_sources/notes.txt").write_text("Nor of this.")
+    files = find_source_files([tmp_path], (".html", ".txt"))
+    text = read_sources(files, 2000, 300, lambda _done: None)
+    assert [document.filename for document in text.documents] == [
+        "html/_sources/index.rst.txt",
+        "html/_sources/notes.txt",
+        "html/guide/start.html",
+    ]
+    (line,) = text.skipped
+    assert "start.rst.txt is the source of" in line
+    # What the user names is read.
+    source = SourceFile(tmp_path / "html/_sources/guide/start.rst.txt")
+    named = read_sources([source, files[-1]], 2000, 300, lambda _done: None)
+    assert len(named.documents) == 2
+
+
 def test_html_whose_head_is_never_closed_is_read(tmp_path: Path) -> None:
     # The end of the head may be left out, as in specifications of the W3C.
     text = "<!doctype html><html><head><title>T</title><style>x</style><body><h1>A</h1><p>Text."

@@ -98,6 +98,13 @@ def test_numbers_and_words_are_not_compared() -> None:
     assert [value for *_, value in found] == ["classic"] * 4
 
 
+def test_subjects_are_no_values_of_others() -> None:
+    names = ("binary", *NAMES)
+    assert [name for name, _, _ in list_values("Type: string", "Type: binary", names=names)] == [
+        *NAMES
+    ]
+
+
 def test_sections_of_one_name_must_agree() -> None:
     chunks = [make_chunk(name, "Default: classic") for name in NAMES]
     copies = [make_chunk(name, "Default: classic", ["All"]) for name in NAMES]
@@ -109,6 +116,15 @@ def test_sections_of_one_name_must_agree() -> None:
     assert "max_items" not in {
         fact.subject for fact in find_labelled_values([*chunks, other, more])
     }
+
+
+def test_names_that_several_documents_describe_are_described_in_none() -> None:
+    chunks = [make_chunk(name, "Default: classic", ["Settings"]) for name in NAMES]
+    other = make_chunk("max_items", "Default: classic", ["Other settings", "Numbers"])
+    described = [
+        f.subject for f in find_labelled_values([*chunks, other]) if "described" in f.relation
+    ]
+    assert described == list(NAMES[1:])
 
 
 def test_headings_state_topics_and_documents() -> None:

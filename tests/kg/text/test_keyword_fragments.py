@@ -78,7 +78,7 @@ def test_pieces_of_one_name_are_dropped() -> None:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_constants_and_hexadecimal_numbers_are_no_keywords(language: str) -> None:
-    values = ("True", "none", "null", "1f600", "00E9 00EA", "0x0660")
+    values = ("True", "none", "null", "1f600", "00E9 00EA", "0x0660", "const Matrix")
     names = ("3D", "C64", "IPv4", "cafe", "truth value", "802.11", "F16")
     assert drop_from("x", *values, *names, language=language) == list(names)
 
