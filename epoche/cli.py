@@ -7,7 +7,7 @@ code inside ``main``, which keeps ``epoche --help`` fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -18,6 +18,7 @@ from cards.audit_labels import main as audit
 from cards.join_cards import main as join
 from cards.make_context_cards import main as cards
 from cards.paraphrase_cards import main as paraphrase
+from epoche.command_group import Stage, make_group_class
 from epoche.schemas import RECORDS, build_schema
 from eval.abstention.commands.degrade import main as degrade
 from eval.abstention.commands.score import main as score_cards
@@ -59,7 +60,7 @@ from eval.synthlink.commands.score import main as score_synthlink
 from eval.text.analyze_query import analyze_command
 from eval.text.build_graph import main as build_graph
 from eval.text.extract_triples import main as extract_triples
-from kg.base.console import enable_tracebacks, print_json, wrap_command
+from kg.base.console import enable_tracebacks, print_json
 from kg.diff_runs import main as diff_runs
 from kg.export_graph import main as export_graph
 from kg.init_domain import main as init_domain
@@ -80,7 +81,82 @@ def _write_section(section: Section, out: Path, formats: Collection[PageFormat])
 
 register_page_writer(_write_section)
 
+
+def _print_schema(
+    record: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECORDS)}.")],
+) -> None:
+    """Prints the JSON Schema of one of the records that commands read and write."""
+    print_json(build_schema(record))
+
+
+_STAGES: tuple[Stage, ...] = (
+    ("cards", cards, "Make E/C/U cards from a graph, each label proved."),
+    ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
+    ("paraphrase", paraphrase, "Ask the questions of cards in other words."),
+    ("join", join, "Join card files of one graph into one set."),
+    ("eval", evaluate, "Run a system on cards."),
+    ("score", score_cards, "Score predictions on cards that were made elsewhere."),
+    ("outcomes", outcomes, "Measure graded answers to any questions: right, wrong, abstained."),
+    ("degrade", degrade, "Run systems on graphs that get worse, and draw the curves."),
+    ("merge", merge, "Merge the shards of one run."),
+    ("verify", verify, "Check that rows follow from replies, and labels from the graph."),
+    ("metrics", metrics, "Compute the metrics of cards or of run folders, with intervals."),
+    ("report", report, "Write an HTML report of cards and run folders, with exports."),
+    ("compare", compare, "Compare systems on the same cards or items with paired tests."),
+    ("gate", gate, "Exit 100 when a metric or a regression check fails."),
+    ("power", power, "Compute how many cards or items a comparison needs."),
+    ("guard", guard, "Pass on a text stream while the graph supports its claims."),
+    ("audit", audit, "Test whether the cards' surface predicts their labels."),
+    ("test-connection", test_connection, "Test a model server and what it supports."),
+    ("serve-model", serve_model, "Serve a GGUF model on this machine, for a command."),
+    ("record", record, "Record a model's replies, to replay them without it."),
+    ("systems", systems, "List the available systems."),
+    ("schema", _print_schema, "Print the JSON Schema of a record."),
+)
+_GRAPH_STAGES: tuple[Stage, ...] = (
+    ("build", build_graph, "Build a concept graph and section tree from documents."),
+    ("diff", diff_runs, "List what came, went or changed between two runs."),
+    ("extract", extract_triples, "Extract triples from a run with a model, checked by shapes."),
+    ("facts", collect_facts, "Find facts of documents by rules, for cards."),
+    ("export", export_graph, "Export a run's concepts as SKOS, with shapes and wording."),
+    ("init", init_domain, "Draft a domain from a graph: rules, words, what can be asked."),
+    ("inspect", inspect_command, "Summarise a graph or run and what to fix."),
+    ("analyze", analyze_command, "Find a question's subgraph and its difficulty."),
+    ("plot", plot_graph, "Plot a run or a card's claim as an interactive page."),
+)
+_RETRIEVAL_STAGES: tuple[Stage, ...] = (
+    ("search", search_run, "Search the chunks of a run."),
+    ("web", search_web, "Search the web, and record or replay searches."),
+    ("eval", measure_retrieval, "Evaluate and compare retrievers on labelled questions."),
+    ("import", import_set, "Convert MuSiQue, HotpotQA or a BEIR set to chunks and questions."),
+    ("score", score_rankings, "Score rankings that were made elsewhere."),
+)
+_SKN_STAGES: tuple[Stage, ...] = (
+    ("run", run_skn, "Compare JSON and SKN: search, extract, answer, judge."),
+    ("score", score_skn, "Judge and score answers that were made elsewhere."),
+    ("judge", judge_skn, "Judge a finished run with other judges."),
+    ("parse", parse_skn, "Convert an SKN file to typed JSON."),
+    ("format", format_skn, "Format SKN or typed JSON, or convert one to the other."),
+    ("validate", validate_skn, "List the errors in SKN files."),
+)
+_EXTRACTION_STAGES: tuple[Stage, ...] = (
+    ("run", run_extraction, "Extract with models or rules, score, report."),
+    ("score", score_extraction, "Score extractions that were made elsewhere."),
+    ("report", report_extraction, "Score the rows of a run again and write its report."),
+    ("compare", compare_extraction, "Compare runs on the same samples with paired tests."),
+    ("score-own", score_own, "Score Epoché's own SKN, JSON and triples against gold."),
+    ("inspect", inspect_dataset, "Describe samples or a schema; list malformed rows."),
+    ("validate-config", validate_config, "List the errors in a configuration."),
+    ("test-connection", check_server, "Test the model server of a run."),
+)
+_SYNTHLINK_STAGES: tuple[Stage, ...] = (
+    ("run", run_synthlink, "Answer the questions with a system, score and report."),
+    ("score", score_synthlink, "Score and compare files of predictions."),
+    ("calibrate", calibrate_synthlink, "Measure the errors of a judge of claims."),
+)
+
 app = typer.Typer(
+    cls=make_group_class(_STAGES),
     name="epoche",
     help="Tests whether a system knows when not to answer: proved cards, abstention metrics, "
     "reports.",
@@ -91,22 +167,32 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-graph_app = typer.Typer(help="Build, inspect and plot knowledge graphs.", no_args_is_help=True)
+graph_app = typer.Typer(
+    cls=make_group_class(_GRAPH_STAGES),
+    help="Build, inspect and plot knowledge graphs.",
+    no_args_is_help=True,
+)
 app.add_typer(graph_app, name="kg")
 retrieval_app = typer.Typer(
-    help="Search a run or the web, and evaluate retrievers.", no_args_is_help=True
+    cls=make_group_class(_RETRIEVAL_STAGES),
+    help="Search a run or the web, and evaluate retrievers.",
+    no_args_is_help=True,
 )
 app.add_typer(retrieval_app, name="retrieval")
 skn_app = typer.Typer(
-    help="Structured Knowledge Notation: parse, format, evaluate.", no_args_is_help=True
+    cls=make_group_class(_SKN_STAGES),
+    help="Structured Knowledge Notation: parse, format, evaluate.",
+    no_args_is_help=True,
 )
 app.add_typer(skn_app, name="skn")
 extract_app = typer.Typer(
+    cls=make_group_class(_EXTRACTION_STAGES),
     help="Structured extraction from texts: run, score, compare.",
     no_args_is_help=True,
 )
 app.add_typer(extract_app, name="extract")
 synthlink_app = typer.Typer(
+    cls=make_group_class(_SYNTHLINK_STAGES),
     help="SynthLink, multi-hop question answering: run, score, calibrate.",
     no_args_is_help=True,
 )
@@ -136,95 +222,6 @@ def _read_global_options(
 ) -> None:
     """Reads the flags that belong to no subcommand."""
     enable_tracebacks(hide_secrets if debug else None)
-
-
-_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("cards", cards, "Make E/C/U cards from a graph, each label proved."),
-    ("near-miss", near_miss, "Make near-misses, each proved false or unknown."),
-    ("paraphrase", paraphrase, "Ask the questions of cards in other words."),
-    ("join", join, "Join card files of one graph into one set."),
-    ("eval", evaluate, "Run a system on cards."),
-    ("score", score_cards, "Score predictions on cards that were made elsewhere."),
-    ("outcomes", outcomes, "Measure graded answers to any questions: right, wrong, abstained."),
-    ("degrade", degrade, "Run systems on graphs that get worse, and draw the curves."),
-    ("merge", merge, "Merge the shards of one run."),
-    ("verify", verify, "Check that rows follow from replies, and labels from the graph."),
-    ("metrics", metrics, "Compute the metrics of cards or of run folders, with intervals."),
-    ("report", report, "Write an HTML report of cards and run folders, with exports."),
-    ("compare", compare, "Compare systems on the same cards or items with paired tests."),
-    ("gate", gate, "Exit 100 when a metric or a regression check fails."),
-    ("power", power, "Compute how many cards or items a comparison needs."),
-    ("guard", guard, "Pass on a text stream while the graph supports its claims."),
-    ("audit", audit, "Test whether the cards' surface predicts their labels."),
-    ("test-connection", test_connection, "Test a model server and what it supports."),
-    ("serve-model", serve_model, "Serve a GGUF model on this machine, for a command."),
-    ("record", record, "Record a model's replies, to replay them without it."),
-    ("systems", systems, "List the available systems."),
-)
-for _name, _main, _short_help in _STAGES:
-    app.command(_name, short_help=_short_help)(wrap_command(_main))
-_GRAPH_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("build", build_graph, "Build a concept graph and section tree from documents."),
-    ("diff", diff_runs, "List what came, went or changed between two runs."),
-    ("extract", extract_triples, "Extract triples from a run with a model, checked by shapes."),
-    ("facts", collect_facts, "Find facts of documents by rules, for cards."),
-    ("export", export_graph, "Export a run's concepts as SKOS, with shapes and wording."),
-    ("init", init_domain, "Draft a domain from a graph: rules, words, what can be asked."),
-    ("inspect", inspect_command, "Summarise a graph or run and what to fix."),
-    ("analyze", analyze_command, "Find a question's subgraph and its difficulty."),
-    ("plot", plot_graph, "Plot a run or a card's claim as an interactive page."),
-)
-for _name, _main, _short_help in _GRAPH_STAGES:
-    graph_app.command(_name, short_help=_short_help)(wrap_command(_main))
-_RETRIEVAL_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("search", search_run, "Search the chunks of a run."),
-    ("web", search_web, "Search the web, and record or replay searches."),
-    ("eval", measure_retrieval, "Evaluate and compare retrievers on labelled questions."),
-    ("import", import_set, "Convert MuSiQue, HotpotQA or a BEIR set to chunks and questions."),
-    ("score", score_rankings, "Score rankings that were made elsewhere."),
-)
-for _name, _main, _short_help in _RETRIEVAL_STAGES:
-    retrieval_app.command(_name, short_help=_short_help)(wrap_command(_main))
-_SKN_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("run", run_skn, "Compare JSON and SKN: search, extract, answer, judge."),
-    ("score", score_skn, "Judge and score answers that were made elsewhere."),
-    ("judge", judge_skn, "Judge a finished run with other judges."),
-    ("parse", parse_skn, "Convert an SKN file to typed JSON."),
-    ("format", format_skn, "Format SKN or typed JSON, or convert one to the other."),
-    ("validate", validate_skn, "List the errors in SKN files."),
-)
-for _name, _main, _short_help in _SKN_STAGES:
-    skn_app.command(_name, short_help=_short_help)(wrap_command(_main))
-
-_EXTRACTION_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("run", run_extraction, "Extract with models or rules, score, report."),
-    ("score", score_extraction, "Score extractions that were made elsewhere."),
-    ("report", report_extraction, "Score the rows of a run again and write its report."),
-    ("compare", compare_extraction, "Compare runs on the same samples with paired tests."),
-    ("score-own", score_own, "Score Epoché's own SKN, JSON and triples against gold."),
-    ("inspect", inspect_dataset, "Describe samples or a schema; list malformed rows."),
-    ("validate-config", validate_config, "List the errors in a configuration."),
-    ("test-connection", check_server, "Test the model server of a run."),
-)
-for _name, _main, _short_help in _EXTRACTION_STAGES:
-    extract_app.command(_name, short_help=_short_help)(wrap_command(_main))
-
-_SYNTHLINK_STAGES: tuple[tuple[str, Callable[..., None], str], ...] = (
-    ("run", run_synthlink, "Answer the questions with a system, score and report."),
-    ("score", score_synthlink, "Score and compare files of predictions."),
-    ("calibrate", calibrate_synthlink, "Measure the errors of a judge of claims."),
-)
-for _name, _main, _short_help in _SYNTHLINK_STAGES:
-    synthlink_app.command(_name, short_help=_short_help)(wrap_command(_main))
-
-
-@app.command("schema", short_help="Print the JSON Schema of a record.")
-@wrap_command
-def _print_schema(
-    record: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECORDS)}.")],
-) -> None:
-    """Prints the JSON Schema of one of the records that commands read and write."""
-    print_json(build_schema(record))
 
 
 def main() -> NoReturn:
