@@ -1,11 +1,12 @@
-"""Groups of commands that read the flags of one command only: the one that is run.
+"""Groups of commands that import one command only: the one that is run.
 
-typer reads the flags of all commands at every start, which takes longer than many commands.
+To import all commands and read their flags takes longer than many commands do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+import importlib
+from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
 
 import typer
@@ -13,8 +14,8 @@ from typer.core import TyperGroup
 
 from kg.base.console import wrap_command
 
-Stage = tuple[str, Callable[..., None], str]
-"""Name, function and short help of a command."""
+Stage = tuple[str, str, str]
+"""Name of a command, its function as ``module:function``, and its short help."""
 
 
 class _CommandTable(MutableMapping[str, Any]):
@@ -61,7 +62,9 @@ def make_group_class(stages: tuple[Stage, ...]) -> type[TyperGroup]:
     return StageGroup
 
 
-def _build_command(name: str, action: Callable[..., None], short_help: str) -> Any:
+def _build_command(name: str, target: str, short_help: str) -> Any:
+    module, _, function = target.partition(":")
+    action = getattr(importlib.import_module(module), function)
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.command(name, short_help=short_help)(wrap_command(action))
     return typer.main.get_command(app)
