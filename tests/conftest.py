@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,6 +89,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if missing_extras:
             reason = f"needs the extra {' and '.join(missing_extras)}: make test-extras"
             item.add_marker(pytest.mark.skip(reason=reason))
+    _sort_by_length(items)
+
+
+def _sort_by_length(items: list[pytest.Item]) -> None:
+    """Puts files with slow tests first, and then those with many tests.
+
+    A worker takes whole files, in this order; the last ones should be short.
+    """
+    counts = Counter(item.path for item in items)
+    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow_files, -counts[item.path], str(item.path)))
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,7 @@ def iter_cases(folder: Path) -> Iterator[tuple[str, Path, Path]]:
             yield f"{file.parent.name}/{file.stem}", data, shapes
 
 
+@pytest.mark.slow
 def test_engines_agree_on_the_suite_and_on_added_triples(
     public_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
