@@ -334,7 +334,7 @@ lint: setup-dev ## ruff and mypy, strict
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-pytest = $(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile
+pytest = $(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile --no-loadscope-reorder
 
 test: setup-dev ## All tests, warnings as errors
 	@$(pytest) $(PYTEST_FLAGS)
@@ -357,7 +357,7 @@ test-wheel: setup-dev ## The tests against the installed wheel, beside a user's 
 	@cp -r docs Makefile pyproject.toml constraints.txt hatch_build.py *.md $(WHEEL)/tree
 	@for name in kg cards adversarial retrieval eval reporting; do \
 	  mkdir $(WHEEL)/tree/$$name && echo 'raise ImportError("this folder is not part of Epoché")' > $(WHEEL)/tree/$$name/__init__.py; done
-	@cd $(WHEEL)/tree && ../.venv/bin/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile -m 'not checkout' $(PYTEST_FLAGS)
+	@cd $(WHEEL)/tree && ../.venv/bin/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile --no-loadscope-reorder -m 'not checkout' $(PYTEST_FLAGS)
 
 bench: setup-dev ## The benchmarks behind every speed claim in docs/explanation/speed.md
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 # The names in the order of _list_record_types; the two lists must match line by line.
 RECORDS = (
     *("card", "result", "manifest", "metrics", "question", "retrieval-row", "chunk", "fact"),
@@ -11,6 +15,15 @@ RECORDS = (
     *("synthlink-judged", "corpus"),
     *("run-metrics", "run-comparison", "degradation", "outcomes", "difficulty"),
 )
+
+
+def print_schema(
+    record: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECORDS)}.")],
+) -> None:
+    """Prints the JSON Schema of one of the records that commands read and write."""
+    from kg.base.console import print_json
+
+    print_json(build_schema(record))
 
 
 def build_schema(record: str) -> str:

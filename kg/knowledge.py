@@ -31,7 +31,7 @@ Engine = Literal["incremental", "pyshacl", "pyrudof"]
 DEFAULT_DOMAIN = "rivers"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnowledgeBase:
     """A graph with its shapes and domain, and the objects that commands build from them."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,13 @@ if TYPE_CHECKING:
     from kg.embedding.embedder import Embedder
 
 ROOT = Path(__file__).parents[1]
+
+# Each worker has one core: threads of numpy's BLAS would wait for each other. Read when numpy is
+# imported, also in every command that the tests start.
+for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+# Outlasting a power failure is all that fsync does, and no test cuts the power.
+os.fsync = lambda _descriptor: None
 
 # In a background job of a script, SIGINT is ignored, also in every command that the tests start;
 # tests that interrupt a command need the default handler.
@@ -40,6 +49,21 @@ MODULES_BY_EXTRA = {
     "onnx": ("onnxruntime",),
 }
 """Extra of pyproject.toml → modules that tests of the extra need."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keeps the garbage collector from what collection makes, which lives to the end.
+
+    It would look at 700,000 objects, for half a second, at each of its full passes.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # markers must be added before -m selects tests by marker
@@ -65,6 +89,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if missing_extras:
             reason = f"needs the extra {' and '.join(missing_extras)}: make test-extras"
             item.add_marker(pytest.mark.skip(reason=reason))
+    _sort_by_length(items)
+
+
+def _sort_by_length(items: list[pytest.Item]) -> None:
+    """Puts files with slow tests first, and then those with many tests.
+
+    A worker takes whole files, in this order; the last ones should be short.
+    """
+    counts = Counter(item.path for item in items)
+    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow_files, -counts[item.path], str(item.path)))
 
 
 @pytest.fixture(scope="session")

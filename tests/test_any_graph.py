@@ -82,6 +82,7 @@ def graphs(draw: st.DrawFn) -> str:
     return "\n".join([*lines, "ex:last rdfs:label 'Last' ; ex:seen 'yes' ."])
 
 
+@pytest.mark.slow
 @given(text=graphs())
 @settings(max_examples=12, deadline=None)
 def test_any_graph_goes_all_the_way_or_says_why(

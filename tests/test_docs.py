@@ -201,6 +201,7 @@ def test_a_page_leads_with_an_example_that_works(
     run_blocks(example)
 
 
+@pytest.mark.slow
 def test_the_whole_tutorial_works(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(results)
     monkeypatch.syspath_prepend(results)

@@ -194,6 +194,7 @@ def run_job(job: str, folder: Path) -> Outputs:
     return dict(read_outputs(folder, inputs, old_names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS)
 def test_outputs_equal_the_frozen_ones(job: str, tmp_path: Path) -> None:
     outputs = run_job(job, tmp_path)

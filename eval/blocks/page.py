@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from eval.blocks.section import Section
 from kg.base.console import print_warning
+
+if TYPE_CHECKING:
+    from eval.blocks.section import Section
 
 PageFormat = Literal["html", "md", "json", "csv", "parquet"]
 PAGE_FORMATS: Final[tuple[PageFormat, ...]] = ("html", "md", "json", "csv", "parquet")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import entry_points
+import sys
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +77,13 @@ def find_other_benchmark(folder: Path, manifest_type: type[msgspec.Struct]) -> s
 def list_benchmarks() -> list[Benchmark[Any, Any, Any]]:
     """Returns the built-in benchmarks, and those of installed packages."""
     found = [_import_benchmark(target) for target in _BUILT_IN.values()]
-    points = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
-    return [*found, *(point.load() for point in points)]
+    return [*found, *(point.load() for point in _find_entry_points(tuple(sys.path)))]
+
+
+@cache
+def _find_entry_points(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Finds the benchmarks of packages on the path; reads a file of each package, so only once."""
+    return tuple(sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name))
 
 
 def _import_benchmark(target: str) -> Benchmark[Any, Any, Any]:

@@ -34,6 +34,7 @@ def cards(card_set: CardSet) -> Sequence[Card]:
     return card_set.cards
 
 
+@pytest.mark.slow
 def test_cards_of_a_triplet_have_the_difficulty_of_the_claim_in_the_middle(
     card_set: CardSet,
 ) -> None:

@@ -18,6 +18,7 @@ def make_card_file(out: Path, command: str, engine: str, *flags: str) -> list[Ca
     return read_cards(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "flags"),
     [("cards", ("--num-per-type", "4"))],

@@ -126,6 +126,7 @@ def test_of_sets_whose_true_claims_can_be_told_the_best_is_kept(fair: CardSet) -
     assert "AUC 0.61" in drawing.describe_truth_leaks()
 
 
+@pytest.mark.slow
 def test_a_set_that_still_leaks_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # No graph is known from which cards leak in every drawing.
     monkeypatch.setattr(

@@ -124,6 +124,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
         time.sleep(0.0005)
 
 
+@pytest.mark.slow
 def test_run_killed_at_50_moments_resumes(
     server: ScriptedServer, command_forker: Forker, cards: Path, tmp_path: Path
 ) -> None:

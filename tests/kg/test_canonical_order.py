@@ -119,6 +119,7 @@ def test_every_serialisation_gives_the_same_graph(
         assert len(graph) == len(claims)
 
 
+@pytest.mark.slow
 def test_alike_blank_nodes_do_not_take_long() -> None:
     """A chain is told apart from its end; of twins, any one is as good as the other."""
     chain = [Claim(f"_:c{n}", "http://e/next", f"_:c{n + 1}") for n in range(30_000)]

@@ -101,7 +101,7 @@ def split_text(text: str, names: Collection[str] = (), *, german: bool | None = 
     return list(_split_text(text, frozenset(names), german))
 
 
-@lru_cache(maxsize=2048)  # the same clauses are compared with many others
+@lru_cache(maxsize=8192)  # the same clauses are compared with many others
 def _split_text(text: str, names: frozenset[str], german: bool | None) -> tuple[Word, ...]:
     clean = _POSSESSIVE.sub(" s", _CONTRACTION.sub(" not", text.replace("’", "'")))
     german = is_german(text) if german is None else german

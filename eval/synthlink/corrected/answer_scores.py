@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 _PAGE_METRICS: Final[tuple[MetricName, ...]] = ("p_at_5", "recall_at_5")
 _DEFAULT_THRESHOLDS: Final = Thresholds()
+_MAX_JUDGED_TEXTS: Final = 256
+"""Maximum number of texts on one question whose verdicts are kept."""
 
 
 class AnswerVerdicts(NamedTuple):
@@ -48,7 +52,7 @@ class AnswerVerdicts(NamedTuple):
 
 
 class AnswerReader:
-    """The evidence on one question, by which texts are judged without a model.
+    """The evidence on one question, by which texts are judged without a model, each text once.
 
     Args:
         question: the question answered.
@@ -63,9 +67,17 @@ class AnswerReader:
         self._guard = guard
         self._pages = pages
         self._decider = ClaimDecider(question, pages)
+        self._judged: dict[str, AnswerVerdicts] = {}
 
     def judge_answer(self, answer: str) -> AnswerVerdicts:
         """Judges the claims of a text, and what it says of the expected facts."""
+        if answer not in self._judged:
+            if len(self._judged) == _MAX_JUDGED_TEXTS:
+                self._judged.clear()
+            self._judged[answer] = self._judge_answer(answer)
+        return self._judged[answer]
+
+    def _judge_answer(self, answer: str) -> AnswerVerdicts:
         question, decider = self._question, self._decider
         return AnswerVerdicts(
             answer,
@@ -80,8 +92,40 @@ class AnswerReader:
         count.
         """
         texts = [". ".join(iteration.answers) for iteration in prediction.iterations]
-        judged = {text: self.judge_answer(text) for text in dict.fromkeys(texts)}
-        return [judged[text] for text in texts]
+        return [self.judge_answer(text) for text in texts]
+
+
+def open_reader(
+    question: Question, guard: Guard | None, pages: SourcePages | None = None
+) -> AnswerReader:
+    """Returns the reader of a question; the last ones are kept.
+
+    A command scores many systems on the same questions, and reads and compares the same answers
+    several times.
+
+    Args:
+        question: the question answered.
+        guard: stream guard of the catalogue's graph; None for none.
+        pages: source pages used as evidence; None for none.
+    """
+    found = None if pages is None else pages.find_pages(question)
+    contents = msgspec.json.encode((question, found))
+    return _open_cached_reader(_Evidence(contents, guard, question, pages))
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """The evidence on a question, equal to other evidence of the same contents and guard."""
+
+    contents: bytes
+    guard: Guard | None
+    question: Question = field(compare=False)
+    pages: SourcePages | None = field(compare=False)
+
+
+@lru_cache(maxsize=128)
+def _open_cached_reader(evidence: _Evidence) -> AnswerReader:
+    return AnswerReader(evidence.question, evidence.guard, evidence.pages)
 
 
 def score_corrected(
@@ -102,7 +146,7 @@ def score_corrected(
         pages: source pages used as evidence; None for none.
         judgement: a judge's verdicts on what nothing else decides; None for no judge.
     """
-    reader = AnswerReader(question, guard, pages)
+    reader = open_reader(question, guard, pages)
     found = reader.judge_answer(prediction.predicted_answer)
     rounds = reader.list_iterations(prediction)
     if judgement is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -48,6 +49,7 @@ class RetrievalScores(NamedTuple):
         return {"p_at_5": (0.0, self.named[0]), "recall_at_5": (0.0, self.named[1])}
 
 
+@lru_cache(maxsize=4096)  # a page is compared with every other of its question
 def parse_citation(citation: str) -> PageKey:
     """Parses a citation, which is an address or a title.
 

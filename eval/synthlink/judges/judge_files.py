@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.guard.stream import Guard
 from eval.synthlink.answer_source import list_repeat_files
-from eval.synthlink.corrected.answer_scores import AnswerReader
+from eval.synthlink.corrected.answer_scores import open_reader
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.file_scorer import References, read_references
 from eval.synthlink.judges.judge_items import AnswerClaims, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
-from eval.synthlink.scoring.scores import score_predictions
+from eval.synthlink.scoring.scores import open_guard, score_predictions
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement
 from kg.base.console import show_stages
 from kg.base.errors import SettingError
@@ -89,8 +88,7 @@ def _iter_answer_claims(
     )
     rows = report.modes["corrected"].questions
     by_id = {row.question_id: row for row in predictions.rows}
-    knowledge = references.knowledge
-    guard = None if knowledge is None else Guard(knowledge)
+    guard = open_guard(references.knowledge)
     pages = None if references.pages is None else SourcePages(references.pages)
     for question, row in zip(references.catalog.questions, rows, strict=True):
         parts = row.parts
@@ -98,6 +96,6 @@ def _iter_answer_claims(
             answer = by_id[question.id].predicted_answer
             yield AnswerClaims(question, parts.claims, parts.steps, answer)
         if "ie" in parts.unjudged:
-            reader = AnswerReader(question, guard, pages)
+            reader = open_reader(question, guard, pages)
             for found in reader.list_iterations(by_id[question.id]):
                 yield AnswerClaims(question, found.claims, found.steps, found.answer)

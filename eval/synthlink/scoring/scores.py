@@ -7,6 +7,7 @@ without an answer, or with a blank one, scores 0. Intervals are bootstrap interv
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -124,7 +125,7 @@ def score_predictions(
     thresholds = thresholds or Thresholds()
     by_id = {row.question_id: row for row in loaded.rows}
     refused = {row.question_id for row in loaded.refused}
-    guard = _open_guard(knowledge)
+    guard = open_guard(knowledge)
     source_pages = None if pages is None else SourcePages(pages)
     # A judge that fails its anchors decides nothing.
     is_used = judged is not None and measure_anchors(judged.lines).passed
@@ -197,9 +198,13 @@ def _load_predictions(
     return check_predictions(predictions, catalog.ids)
 
 
-def _open_guard(knowledge: KnowledgeBase | None) -> Guard | None:
-    if knowledge is None:
-        return None
+def open_guard(knowledge: KnowledgeBase | None) -> Guard | None:
+    """Returns the guard of a graph, the same one for the same graph; None for none."""
+    return None if knowledge is None else _open_cached_guard(knowledge)
+
+
+@lru_cache(maxsize=2)
+def _open_cached_guard(knowledge: KnowledgeBase) -> Guard:
     from eval.guard.stream import Guard
 
     return Guard(knowledge)

@@ -122,6 +122,7 @@ def references(
     return reference_outputs
 
 
+@pytest.mark.slow
 @given(
     shards=st.integers(1, 4),
     repeats=st.sampled_from([1, 3]),

@@ -174,6 +174,7 @@ def test_the_readme_says_where_replies_come_from(recorded: Path, gguf: Path) -> 
     assert not list((recorded / "recordings").glob("*.sqlite*"))
 
 
+@pytest.mark.slow
 def test_a_recording_resumes_and_is_made_again_with_the_same_bytes(
     recorded: Path, gguf: Path, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from forked_commands import Forker
 from servers.scripted_server import ScriptedServer
 from skn_run_parts import (
@@ -31,6 +32,7 @@ def read_outputs(out: Path) -> dict[str, bytes]:
     return {name: (out / name).read_bytes() for name in names}
 
 
+@pytest.mark.slow
 def test_run_killed_at_any_moment_resumes_to_the_same_bytes(
     scripted_server: ScriptedServer, scripted_model: str, tmp_path: Path
 ) -> None:

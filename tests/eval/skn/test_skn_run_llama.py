@@ -16,6 +16,7 @@ from eval.skn.formats.pipelines import FAIR_ABLATION_PIPELINES, PIPELINES
 SKN_PIPELINES = [name for name, pipeline in PIPELINES.items() if pipeline.notation == "skn"]
 
 
+@pytest.mark.slow
 def test_random_replies_of_a_real_server_give_metrics_and_a_report(
     llama_server: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

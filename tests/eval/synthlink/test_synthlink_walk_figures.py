@@ -157,6 +157,7 @@ def mean_over_categories(
     return lowest, highest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("categories", [DEVELOPMENT_CATEGORIES, HELD_OUT_CATEGORIES])
 def test_graph_walk_beats_extractive_and_gains_from_pages(
     categories: tuple[str, ...],
