@@ -160,7 +160,7 @@ def explain_ineffective_answers(
             entry = f"{quote_toml(row.iri)} in [{table}] of confirm.toml"
             if answer and (table, row.iri) not in in_effect:
                 sentences.append(f"{entry} is true but gives no rule: {row.reason or row.support}")
-            if answer is False and row.rule == kind and not row.is_doubtful:
+            if answer is False and row.rule == kind and row.is_asked:
                 sentences.append(f"{entry} is false but a rule stays: {row.support}")
     return sentences
 
