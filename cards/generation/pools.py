@@ -19,7 +19,12 @@ from typing import Literal
 from cards.facts import Fact
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
-from cards.generation.restated_values import MAX_TOLD, TellingPredicates, find_linked
+from cards.generation.restated_values import (
+    MAX_PARTS,
+    MAX_TOLD,
+    TellingPredicates,
+    find_linked,
+)
 from cards.generation.rng import rng_for
 from kg.profile.plausibility import is_location, is_part
 from kg.related_terms import RelatedTerms
@@ -286,7 +291,8 @@ class Pool:
             part != x and index.has_triple(part, self.p, a)
             for q, is_inverse in self.telling.wholes
             for whole in find_linked(index, x, q, is_inverse)
-            for part in find_linked(index, whole, q, not is_inverse)
+            if len(parts := find_linked(index, whole, q, not is_inverse)) <= MAX_PARTS
+            for part in parts
         )
 
     @cached_property

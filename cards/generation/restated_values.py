@@ -318,10 +318,15 @@ def find_wholes(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
     sampled = rng.sample(parts, N_PAIRS) if len(parts) > N_PAIRS else parts
     wholes = []
     for q in index.list_predicates() if len(numbers) >= MIN_ORDERED else ():
-        if q == p or is_vocabulary(lookup.terms.get_text(q)):
+        _, value = next(index.iter_pairs(q), (0, 0))
+        if q == p or is_vocabulary(lookup.terms.get_text(q)) or lookup.terms.is_literal(value):
             continue
         for is_inverse in (False, True):
-            found = {whole for s in sampled for whole in find_linked(index, s, q, is_inverse)}
+            linked = [find_linked(index, s, q, is_inverse) for s in sampled]
+            # What belongs to several is no part of a whole: rivers cross several countries.
+            if sum(len(wholes_of) > 1 for wholes_of in linked) > MAX_BROKEN * len(linked):
+                continue
+            found = set(itertools.chain.from_iterable(linked))
             groups = [
                 group
                 for whole in sorted(found)

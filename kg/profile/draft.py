@@ -115,7 +115,8 @@ def draft_domain(
     """
     shapes = Shapes.load(shapes_files) if shapes_files else None
     loaded = graph
-    graph, n_typed = (graph, 0) if shapes is None else add_missing_datatypes(graph, shapes)
+    typed, n_typed = (graph, 0) if shapes is None else add_missing_datatypes(graph, shapes)
+    graph = typed if n_typed else graph
 
     def assess(graph: Graph, class_links: Sequence[Claim]) -> _Assessment:
         prepared = _prepare(graph, class_links, shapes, show_stage)

@@ -61,7 +61,8 @@ def render_axiom(phrasebook: Phrasebook, axiom: Claim) -> str:
         return capitalise_sentence(pattern.format(**_render_variables(phrasebook, subj)))
     if pred in _PROPERTY_PAIRS:
         # Of two predicates that are called alike, a reader sees one.
-        if phrasebook.fill_clause(subj, "X", "Y") == phrasebook.fill_clause(obj, "X", "Y"):
+        clauses = {phrasebook.fill_clause(term, "X", "Y") for term in (subj, obj)}
+        if len(clauses) == 1 and pred != OWL + "inverseOf":
             return ""
         other_variables = {
             f"other_{key}": text for key, text in _render_variables(phrasebook, obj).items()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kg.terms import OWL, RDF, RDFS, SKOS, iri_tail, is_blank, is_iri, is_literal, parse_literal
-from kg.vocabulary import NAMED_NODE, is_vocabulary
+from kg.vocabulary import is_vocabulary
 from kg.words.aliases import Aliases
 from kg.words.coded_names import ClassNouns, CodedNames, VocabularyNames
 from kg.words.name_forms import ARTICLES, SimpleLiterals, drop_surname_marks, normalise_name
@@ -113,8 +113,6 @@ class Labels:
         name = self.get_label(term)
         if not fits_sentence(name) or self._is_missing_value(term, name):
             return False
-        if term.startswith(NAMED_NODE) and len(self.find_entities(name)) > 1:
-            return False  # only our own code would tell it apart
         if self._find_only_label(term) or self.has_label(term):
             return True
         is_code = self._coded_names and (is_bare_number(name) or len(self.find_entities(name)) > 1)

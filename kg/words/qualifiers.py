@@ -95,5 +95,6 @@ def is_named_after(name: str, owner_name: str) -> bool:
         name: the name of a blank node that ``kg init`` has named.
         owner_name: the name of what it belongs to, or of what that belongs to.
     """
-    _, _, end = name.partition(" of ")
-    return bool(end) and owner_name.endswith(end)
+    words = name.split(" of ")
+    ends = (" of ".join(words[n:]) for n in range(1, len(words)))
+    return any(owner_name == end or owner_name.endswith(f" of {end}") for end in ends)

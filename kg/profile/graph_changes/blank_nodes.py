@@ -7,7 +7,9 @@ after it: "address of Acme", and "gain of Chorus" if each device has a port call
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 from kg.base.plain_text import format_count
 from kg.claims import Claim
@@ -60,11 +62,7 @@ def name_blank_nodes(graph: Graph) -> Graph | None:
     nodes = sorted({*namer.things, *labels})
     if not nodes:
         return graph if len(graph.index.terms.blanks) < n_blanks else None
-    get_text = graph.index.terms.get_text
-    iris = {
-        node: NAMED_NODE + get_text(namer.originals.get(node, node)).removeprefix("_:")
-        for node in nodes
-    }
+    iris = _choose_iris(graph, {node: namer.originals.get(node, node) for node in nodes})
     renamed = graph.with_names(iris)
     # The preferred language, so that this label precedes others of the node.
     language = naming.languages[0]
@@ -83,7 +81,7 @@ def describe_named_nodes(before: Graph, after: Graph, file: str) -> list[str]:
         file: the name of its file.
     """
     n_changed = len(before.index.terms.blanks) - len(after.index.terms.blanks)
-    n_named = sum(text.startswith(NAMED_NODE) for text in after.index.terms.texts)
+    n_named = _count_named(after) - _count_named(before)
     remarks = []
     if n_named:
         remarks.append(
@@ -96,6 +94,24 @@ def describe_named_nodes(before: Graph, after: Graph, file: str) -> list[str]:
             "called like another of which nothing else is said, are one with it."
         )
     return remarks
+
+
+def _count_named(graph: Graph) -> int:
+    return sum(text.startswith(NAMED_NODE) for text in graph.index.terms.texts)
+
+
+def _choose_iris(graph: Graph, originals: Mapping[int, int]) -> dict[int, str]:
+    """Chooses IRIs that the graph does not have; nodes of one original get the same."""
+    terms = graph.index.terms
+    iris: dict[int, str] = {}
+    for node in sorted(set(originals.values())):
+        iri = base = NAMED_NODE + terms.get_text(node).removeprefix("_:")
+        for number in itertools.count(2):
+            if terms.get(iri) is None:
+                break
+            iri = f"{base}-{number}"
+        iris[node] = iri
+    return {node: iris[original] for node, original in originals.items()}
 
 
 class _NodeNamer:
@@ -122,16 +138,20 @@ class _NodeNamer:
             for node in blanks
             if self._labels.has_label(get_text(node))
         }
+        self._owners = _find_owners(index, blanks)
         self.originals = self._find_originals()
         self._own_name_counts = Counter(
-            name for node, name in self._own_names.items() if node not in self.originals
+            self._labels.to_normal_form(name)
+            for node, name in self._own_names.items()
+            if node not in self.originals
         )
-        self._owners = _find_owners(index, blanks)
         repeated = self._find_repeated_names()
         self.things = {
             node
-            for node in self._own_names
-            if node not in self._owners or self._owners[node][1] not in repeated
+            for node, name in self._own_names.items()
+            if (node not in self._owners or self._owners[node][1] not in repeated)
+            and self._own_name_counts[self._labels.to_normal_form(name)] == 1
+            and self._is_free(name)
         }
         self.originals = {
             node: first
@@ -139,15 +159,32 @@ class _NodeNamer:
             if node in self.things and first in self.things
         }
 
+    def _is_free(self, name: str) -> bool:
+        """Returns whether nothing with an IRI is labelled so."""
+        return not any(map(self._labels.has_label, self._labels.find_entities(name)))
+
     def _find_originals(self) -> dict[int, int]:
-        """Finds nodes that stand for one thing, as far as the graph can tell: Canon, a brand."""
+        """Finds nodes that stand for one thing, as far as the graph can tell: Canon, a brand.
+
+        Not if axioms would make other things one by them, or if one thing has two such values.
+        """
+        axiomatic = _find_axiomatic_predicates(self._index)
+        linked: dict[int, list[tuple[int, int]]] = {}
+        for p in self._index.list_predicates():
+            for s, o in self._index.iter_pairs(p):
+                if o in self._own_names:
+                    linked.setdefault(o, []).append((p, s))
         firsts: dict[tuple[tuple[int, int], ...], int] = {}
         originals: dict[int, int] = {}
+        used: set[tuple[int, tuple[int, int]]] = set()
         for node in sorted(self._own_names):
-            if not self._list_facts(node):
-                first = firsts.setdefault(tuple(sorted(self._links[node])), node)
-                if first != node:
-                    originals[node] = first
+            links = linked.get(node, [])
+            if self._list_facts(node) or any(p in axiomatic for p, _ in links):
+                continue
+            first = firsts.setdefault(tuple(sorted(self._links[node])), node)
+            if used.isdisjoint((first, link) for link in links) and first != node:
+                originals[node] = first
+            used.update((first, link) for link in links)
         return originals
 
     def _find_repeated_names(self) -> set[int]:
@@ -174,7 +211,7 @@ class _NodeNamer:
             reached: dict[int, tuple[str, str]] = {}
             short_owner_names: dict[int, str] = {}
             for owner, (short_name, full_name) in owners.items():
-                for node, noun in self._find_nouns(parts[owner]).items():
+                for node, noun in self._find_nouns(owner, parts[owner]).items():
                     reached[node] = f"{noun} of {short_name}", f"{noun} of {full_name}"
                     short_owner_names[node] = short_name
             counts = Counter([*found.values(), *(short_name for short_name, _ in reached.values())])
@@ -182,7 +219,7 @@ class _NodeNamer:
                 node: short_name if counts[short_name] == 1 else full_name
                 for node, (short_name, full_name) in reached.items()
             }
-            found |= names
+            found |= {node: name for node, name in names.items() if self._is_free(name)}
             owners = {
                 node: (
                     names[node] if len(self._list_facts(node)) > 1 else short_owner_names[node],
@@ -199,33 +236,57 @@ class _NodeNamer:
 
     def _find_owner_name(self, owner: int) -> str:
         if owner in self._own_names:
-            name = self._own_names[owner]
-            others = filter(self._labels.has_label, self._labels.find_entities(name))
-            is_unique = self._own_name_counts[name] == 1 and not any(others)
-            return name if owner in self.things and is_unique else ""
+            return self._own_names[owner] if owner in self.things else ""
         return self._names.get_name(owner) if self._names.is_nameable(owner) else ""
 
-    def _find_nouns(self, nodes: list[int]) -> dict[int, str]:
-        """Returns what the parts of one thing are called; not those that are called alike.
+    def _find_nouns(self, owner: int, parts: Sequence[int]) -> dict[int, str]:
+        """Returns what the parts of one thing are called; not those that something else is called.
 
         A part is called by its own name, else by the predicate that leads to it, else by its class.
         """
         found: dict[int, str] = {}
-        for find_noun in (self._own_names.get, self._find_link_noun, self._find_class_noun):
+        for find_noun in (self._find_own_noun, self._find_link_noun, self._find_class_noun):
             nouns = {
-                node: noun for node in nodes if node not in found and (noun := find_noun(node))
+                node: noun
+                for node in parts
+                if node not in found and (noun := find_noun(owner, node))
             }
             counts = Counter([*nouns.values(), *found.values()])
             found |= {node: noun for node, noun in nouns.items() if counts[noun] == 1}
         return found
 
-    def _find_link_noun(self, node: int) -> str:
-        iri = self._index.terms.get_text(self._owners[node][1])
-        parsed = parse_label(self._names.find_predicate_label(iri))
+    def _find_own_noun(self, owner: int, node: int) -> str:
+        name = self._own_names.get(node, "")
+        siblings = self._index.find_objects(owner, self._owners[node][1])
+        get_text = self._index.terms.get_text
+        names = [self._labels.get_plain_label(get_text(o)) for o in siblings] if name else []
+        return name if names.count(name) == 1 else ""
+
+    def _find_link_noun(self, owner: int, node: int) -> str:
+        p = self._owners[node][1]
+        if len(self._index.find_objects(owner, p)) > 1:
+            return ""
+        parsed = parse_label(self._names.find_predicate_label(self._index.terms.get_text(p)))
         return parsed.words if parsed.kind == "noun" else ""
 
-    def _find_class_noun(self, node: int) -> str:
-        return next(iter(self._nouns.list_nouns(node)), "")
+    def _find_class_noun(self, owner: int, node: int) -> str:
+        noun = next(iter(self._nouns.list_nouns(node)), "")
+        others = {o for _, o in self._index.iter_out_edges(owner)} - {node} if noun else ()
+        return "" if any(noun in self._nouns.list_nouns(other) for other in others) else noun
+
+
+def _find_axiomatic_predicates(index: Index) -> set[int]:
+    """Finds the predicates of which axioms say more than their kind, domain and range."""
+    found: set[int] = set()
+    for p in index.list_predicates():
+        iri = index.terms.get_text(p)
+        if iri == RDF_TYPE:
+            for name in ("InverseFunctional", "Symmetric", "Transitive"):
+                cls = index.terms.get(f"{OWL}{name}Property")
+                found.update(() if cls is None else index.find_subjects(p, cls))
+        elif iri.startswith(OWL) or iri == RDFS + "subPropertyOf":
+            found.update(index.get_subjects(p), index.get_objects(p))
+    return found
 
 
 def _put_values_for_wrappers(graph: Graph) -> Graph:
@@ -235,29 +296,33 @@ def _put_values_for_wrappers(graph: Graph) -> Graph:
     """
     index = graph.index
     get_text, get_id = index.terms.get_text, index.terms.get
-    rdf_type, first, nil = get_id(RDF_TYPE), get_id(RDF + "first"), get_id(RDF + "nil")
-    rest = get_id(RDF + "rest")
+    rdf_type = get_id(RDF_TYPE)
+    first, rest, nil = (get_id(RDF + name) for name in ("first", "rest", "nil"))
     tails = set() if rest is None else set(index.get_objects(rest))
     kept_nodes = _find_schema_nodes(index, lists=False) | tails
     used = {o for p in index.list_predicates() for o in index.list_distinct_objects(p)}
     all_links = _list_links(index)
     held: dict[int, int] = {}
     for node, links in all_links.items():
-        facts = [link for link in links if link[0] != rdf_type and link[1] != nil]
-        if node in kept_nodes or node not in used or len(facts) != 1:
+        # What a class says of a value would be lost.
+        if node in kept_nodes or node not in used or any(p == rdf_type for p, _ in links):
             continue
-        p, value = facts[0]
-        is_value = index.terms.is_literal(value) and iri_tail(get_text(p)) in _VALUE_NAMES
-        if is_value or (p == first and len(links) == 2):
-            held[node] = value
+        facts = [link for link in links if link != (rest, nil)]
+        if len(facts) == 1:
+            p, value = facts[0]
+            is_value = index.terms.is_literal(value) and iri_tail(get_text(p)) in _VALUE_NAMES
+            if is_value or (p == first and len(links) == 2):
+                held[node] = value
     values: dict[int, str] = {}
     for node in held:
-        value, seen = held[node], {node}
-        while value in held and value not in seen:
-            seen.add(value)
+        path = {node: None}
+        value = held[node]
+        while value in held and value not in values and value not in path:
+            path[value] = None
             value = held[value]
-        if value not in held:
-            values[node] = get_text(value)
+        text = values.get(value, "" if value in path else get_text(value))
+        values |= dict.fromkeys(path, text)
+    values = {node: text for node, text in values.items() if text}
     if not values:
         return graph
     return graph.without((s, p, o) for s in values for p, o in all_links[s]).with_names(values)
