@@ -25,7 +25,7 @@ from kg.text.facts.evidence import SourcePassage
 from kg.text.facts.fact import MAX_QUOTE_LENGTH, Fact
 from kg.text.facts.relation_words import EMPTY_WORDS, list_stems, stem_verb
 from kg.text.facts.surroundings import is_only_mentioned
-from kg.text.facts.table_values import quote_row
+from kg.text.facts.table_values import find_continued_passages, quote_row
 from kg.text.facts.topics import quote_headings
 from kg.words.sentences import split_sentences
 
@@ -87,6 +87,7 @@ class QuoteChecker:
         accept_implied: bool = False,
     ) -> None:
         self._passages = {passage.id: passage for passage in passages}
+        self._continued = find_continued_passages(self._passages.values())
         self._accept_implied = accept_implied
         self.refused: Counter[str] = Counter()
         self._compared: dict[str, _ComparedPassage] = {}
@@ -121,7 +122,7 @@ class QuoteChecker:
             return "", _UNSTATED
         if heading := quote_headings(fact, passage.title):
             return heading, ""
-        if row := quote_row(fact, passage):
+        if row := quote_row(fact, passage, goes_on=passage.id in self._continued):
             return row, ""
         compared = self._compared.get(passage.id)
         if compared is None:

@@ -8,14 +8,16 @@ Two sorts of tables are read:
   and their header is none.
 
 A table at the beginning of a chunk goes on from the chunk before, so its first line is no header.
+One at the end of a chunk may go on in the next chunk of its section, so it may have more rows.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from kg.base.plain_text import list_words
@@ -51,6 +53,13 @@ class Table(NamedTuple):
 
     header: str
     lines: list[str]
+    may_go_on: bool
+    """Whether it ends a chunk that others of its section follow, which may have more of it."""
+
+    @property
+    def has_one_row(self) -> bool:
+        """Whether it says something of its section."""
+        return len(self.lines) == 1 and not self.may_go_on
 
     @property
     def relations(self) -> list[str]:
@@ -92,24 +101,43 @@ def word_column(column: str) -> str:
 
 
 def find_tables(chunks: Sequence[Chunk]) -> list[tuple[Chunk, Table]]:
-    """Finds the tables of chunks that have a header, each once, since chunks overlap."""
+    """Finds the tables of chunks that have a header.
+
+    Chunks of one section overlap: of the copies of a table, the longest is returned.
+
+    Args:
+        chunks: the chunks, those of a section in the order of the text.
+    """
     found: dict[tuple[str, str, str], tuple[Chunk, Table]] = {}
-    for chunk in chunks:
-        for table in _iter_tables(chunk.prose):
-            key = (str(chunk.metadata.get("section_id")), table.header, table.lines[0])
-            found.setdefault(key, (chunk, table))
+    section_ids = [str(chunk.metadata.get("section_id")) for chunk in chunks]
+    last_chunks = {section_id: number for number, section_id in enumerate(section_ids)}
+    for number, (chunk, section_id) in enumerate(zip(chunks, section_ids, strict=True)):
+        for table in _iter_tables(chunk.prose, goes_on=number < last_chunks[section_id]):
+            key = (section_id, table.header, table.lines[0])
+            if key not in found or _measure(table) > _measure(found[key][1]):
+                found[key] = (chunk, table)
     return list(found.values())
 
 
-def _iter_tables(text: str) -> Iterator[Table]:
+def _measure(table: Table) -> tuple[int, bool]:
+    return len(table.lines), not table.may_go_on
+
+
+def find_continued_passages(passages: Iterable[SourcePassage]) -> set[str]:
+    """Returns the ids of passages that the next goes on from, as far as their titles tell."""
+    return {one.id for one, following in pairwise(passages) if one.title == following.title}
+
+
+def _iter_tables(text: str, *, goes_on: bool) -> Iterator[Table]:
     group: list[str] = []
-    for number, line in enumerate([*text.split("\n"), ""]):
+    lines = text.split("\n")
+    for number, line in enumerate([*lines, ""]):
         if "|" in line:
             group.append(line.strip())
             continue
         starts_text = number == len(group)
         if len(group) > 1 and not starts_text and all(map(_is_label, split_cells(group[0]))):
-            yield Table(group[0], group[1:])
+            yield Table(group[0], group[1:], goes_on and number == len(lines))
         group = []
 
 
@@ -125,7 +153,7 @@ def iter_section_rows(
     for chunk, table in tables:
         by_header[table.header].append((chunk, table))
     for group in by_header.values():
-        single = [(chunk, table) for chunk, table in group if len(table.lines) == 1]
+        single = [(chunk, table) for chunk, table in group if table.has_one_row]
         sections = {str(chunk.metadata.get("section_id")) for chunk, _ in single}
         if len(sections) < MIN_HEADERS or len(single) < MIN_SINGLE_SHARE * len(group):
             continue
@@ -148,31 +176,36 @@ def iter_named_rows(
             if not is_identifier(name):
                 continue
             yield chunk, name, IS_A, table.kind, quote
-            for relation, value in zip(table.relations[1:], cells, strict=True):
+            # The last cell before a cut may go on, too.
+            n_whole = len(cells) - (table.may_go_on and quote == table.lines[-1])
+            for relation, value in zip(table.relations[1:], cells[:n_whole], strict=False):
                 if relation:
                     yield chunk, name, relation, value, quote
 
 
-def quote_row(fact: Fact, passage: SourcePassage) -> str:
+def quote_row(fact: Fact, passage: SourcePassage, *, goes_on: bool) -> str:
     """Returns the row of a table that states a fact, as the fact quotes it; else an empty text.
+
+    A row says something of its first cell, the only row of a table also of its section.
 
     Args:
         fact: the fact.
         passage: the passage it is from, whose title ends in the heading of its section.
+        goes_on: whether the section goes on in the next passage.
     """
     if "|" not in fact.quote:
         return ""
     quoted = repair_text(fact.quote)
     heading = remove_number(passage.title.rsplit(HEADING_SEPARATOR, 1)[-1])
-    target = normalise_mention(fact.object)
-    for table in _iter_tables(passage.text):
+    pair = (fact.relation, normalise_mention(fact.object))
+    for table in _iter_tables(passage.text, goes_on=goes_on):
         for quote, cells in table.rows:
-            values = map(normalise_mention, (*cells, table.kind))
-            pairs = zip((*table.relations, IS_A), values, strict=True)
-            if (
-                repair_text(quote) == quoted
-                and fact.subject in (cells[0], heading)
-                and (fact.relation, target) in pairs
-            ):
+            if repair_text(quote) != quoted:
+                continue
+            stated = list(zip(table.relations, map(normalise_mention, cells), strict=True))
+            if table.has_one_row and fact.subject == heading and pair in stated:
+                return quoted
+            stated.append((IS_A, normalise_mention(table.kind)))
+            if fact.subject == cells[0] and pair in stated:
                 return quoted
     return ""

@@ -27,8 +27,8 @@ def list_values(*chunks: Chunk) -> list[tuple[str, str, str]]:
     ]
 
 
-def make_fact(subject: str, relation: str, value: str, quote: str) -> Fact:
-    return Fact(chunk_id="p", subject=subject, relation=relation, object=value, quote=quote)
+def make_fact(subject: str, relation: str, value: str, quote: str, chunk_id: str = "p") -> Fact:
+    return Fact(chunk_id=chunk_id, subject=subject, relation=relation, object=value, quote=quote)
 
 
 def test_tables_of_one_row_say_something_of_their_section() -> None:
@@ -97,6 +97,71 @@ def test_rows_prove_what_they_say_and_nothing_else() -> None:
         make_fact("log_file", "has the default", "16", quote),
         make_fact("max_items", "has the type", "16", quote),
         make_fact("Guide", "has the default", "16", quote),
+        # The heading is the subject of no row among several.
+        make_fact("Settings", "has the default", "16", quote),
+        make_fact("Settings", "is a", "setting", quote),
     ]
     stated = list(QuoteChecker(facts, [passage]).iter_quoted_facts(facts))
     assert stated == facts[:3]
+
+
+def test_single_rows_prove_values_of_their_section_but_not_its_kind() -> None:
+    table = "Setting | Default\nmax_items | 16"
+    quote = "Setting | Default max_items | 16"
+    passages = [
+        SourcePassage("p", f"Text.\n\n{table}\n\nText.", "Guide › Settings"),
+        # May have more rows in the next passage of its section.
+        SourcePassage("q", f"Text.\n\n{table}", "Guide › Sizes"),
+        SourcePassage("q/2", "log_file | 32\n\nText.", "Guide › Sizes"),
+        SourcePassage("r", f"Text.\n\n{table}", "Guide › Limits"),
+    ]
+    stated = [
+        make_fact("Settings", "has the default", "16", quote, "p"),
+        make_fact("Limits", "has the default", "16", quote, "r"),
+    ]
+    others = [
+        make_fact("Settings", "is a", "setting", quote, "p"),
+        make_fact("Sizes", "has the default", "16", quote, "q"),
+    ]
+    checker = QuoteChecker([*stated, *others], passages)
+    assert list(checker.iter_quoted_facts([*stated, *others])) == stated
+
+
+def make_parts(heading: str, *texts: str) -> list[Chunk]:
+    """Makes the chunks of one section."""
+    first = make_chunk(heading, texts[0])
+    rest = enumerate(texts[1:], 2)
+    return [first, *(Chunk(f"{first.id}/{n}", text, first.metadata) for n, text in rest)]
+
+
+def test_tables_cut_after_their_first_row_are_not_of_one_row() -> None:
+    table = "type | default\ninteger | 601"
+    whole = [make_chunk(f"name_{number}", f"{table}\n\nThe port.") for number in range(40)]
+    rows = "\n".join(f"integer | {number}" for number in range(19))
+    cut = make_parts("cut_name", f"Text.\n\n{table}", f"{rows}\n\nText.")
+    values = list_values(*whole, *cut)
+    assert len(values) == 80
+    assert "cut_name" not in {subject for subject, _, _ in values}
+    # The next chunk repeats the end of the one before it, and shows how the table goes on.
+    longer = make_parts("cut_name", f"Text.\n\n{table}", f"Text.\n\n{table}\n{rows}\n\nText.")
+    assert list_values(*whole, *longer) == values
+    single = make_parts("cut_name", f"Text.\n\n{table}", f"Text.\n\n{table}\n\nMore.")
+    assert ("cut_name", "has the default", "601") in list_values(*whole, *single)
+    assert ("cut_name", "has the default", "601") in list_values(*whole, *single[:1])
+
+
+def test_the_longest_copy_of_a_table_is_read() -> None:
+    header = "Setting | Default"
+    rows = [f"{name} | classic" for name in NAMES]
+    start, whole = "\n".join([header, *rows[:2]]), "\n".join([header, *rows])
+    parts = make_parts("Settings", f"Text.\n\n{start}", f"Text.\n\n{whole}\n\nText.")
+    assert list_values(*parts) == [(name, "has the default", "classic") for name in NAMES]
+
+
+def test_the_last_cell_before_a_cut_is_not_read() -> None:
+    start = "Setting | Type | Default\n" + "\n".join(f"{n} | text | classic" for n in NAMES)
+    parts = make_parts("Settings", f"{start}\nlast_name | text | modern.", "Before 2.0: classic.")
+    values = list_values(*parts)
+    assert ("last_name", "has the type", "text") in values
+    assert ("worker_pool", "has the default", "classic") in values
+    assert ("last_name", "has the default", "modern") not in values
