@@ -41,6 +41,7 @@ TIME_AND_PLACE_KEYS = {
     "ended",
     "resumed",
     "rows_sha256",
+    "line_digests",
     "content_sha256",
 }
 """Manifest keys about the time and place of a run; they differ between runs with equal results."""
