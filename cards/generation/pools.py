@@ -280,10 +280,7 @@ class Pool:
         return True
 
     def is_number_of_neighbour(self, x: int, a: int) -> bool:
-        """Returns whether another part of the same whole has an anchor, each part having its own.
-
-        The second track of a record is no other one's, though no rule says so.
-        """
+        """Returns whether another part of the same whole, where each has its own, has an anchor."""
         if self.varying == "obj":
             return False
         index = self._full.lookup.graph_index
