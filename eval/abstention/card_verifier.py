@@ -30,7 +30,6 @@ from eval.abstention.integrity.repeated_answers import (
 )
 from eval.abstention.manifest import RunManifest, read_manifest, require_card_file
 from eval.abstention.result import PREDS, RAW_CLOSED_BOOK, Result, result_from_json
-from eval.abstention.row_statistics.record import statistics_path
 from eval.harness.totals import CallMeter
 from eval.harness.verification.changed_files import find_changed_line
 from eval.harness.verification.record import ABSENT, Difference, DifferenceLog, Verification
@@ -194,7 +193,7 @@ def verify_results(
     path: Path,
     cards_file: Path | None = None,
     prover: LabelProver | None = None,
-    check_statistics: Callable[[Path], bool] | None = None,
+    check_statistics: Callable[[Path, RunManifest, DifferenceLog], object] | None = None,
 ) -> Verification:
     """Verifies a result file.
 
@@ -202,8 +201,8 @@ def verify_results(
         path: the result file; its manifest is in the same folder.
         cards_file: the cards; by default the file that the manifest names.
         prover: proves the labels of the cards again; None to leave them out.
-        check_statistics: returns whether the statistics beside a result file are those of its rows;
-            None to leave that out.
+        check_statistics: checks the statistics beside a result file with this manifest; None to
+            leave that out.
 
     Raises:
         MissingFileError: the results, their manifest or the cards do not exist.
@@ -226,12 +225,9 @@ def verify_results(
         if prover is not None and manifest.system in REPEATABLE_SYSTEMS:
             answers = RepeatedAnswers(manifest, cards.path)
         _RowVerifier(path, manifest, cards, log, answers).verify()
-        file = statistics_path(path)
         # These are computed from the rows, so that they tell nothing if the rows differ.
-        if check_statistics is not None and file.is_file() and not log.n_differences:
-            log.checked["rows in statistics"] = log.checked["rows"]
-            if not check_statistics(path):
-                log.add(file, "content", expected="the statistics of the rows", found="others")
+        if check_statistics is not None and not log.n_differences:
+            check_statistics(path, manifest, log)
         _check_cards(cards, log, prover)
         if answers is not None and answers.problem:
             log.skipped.append(f"answers: {answers.problem}")
@@ -353,7 +349,7 @@ class _RowVerifier:
                 self._add(number, row, "pred", pred, row.pred)
 
     def _verify_answer(self, row: Result, card: Card, number: int) -> None:
-        if self._answers is None or row.pred == "ERROR":
+        if self._answers is None:
             return
         computed = self._answers.compute_row(card, row.system)
         if computed is not None:

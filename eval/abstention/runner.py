@@ -21,6 +21,7 @@ from eval.abstention.manifest import COMMAND, FIXED_FIELDS, RunManifest
 from eval.abstention.metrics.reader import ResultReader
 from eval.abstention.result import PREDS
 from eval.abstention.row_statistics.columns import compute_statistics, write_statistics
+from eval.abstention.row_statistics.record import statistics_path
 from eval.abstention.system import AnySystem, ClaimOracle
 from eval.harness.base_run import RunFlags
 from eval.harness.file_run import FileRunDescription, run_in_file
@@ -156,6 +157,7 @@ def run(
             has_async=any(map(is_async, systems)),
             observed=lambda: collect_observed(systems, names),
             on_close=find_close_functions(systems),
+            locate_derived_file=statistics_path,
         )
         flags = RunFlags(
             out=out,
@@ -167,6 +169,8 @@ def run(
         )
         result = run_in_file(flags, description, set_aside=set_aside)
     manifest = result.manifest
-    if manifest.shard is not None and manifest.status == "complete" and manifest.rows_sha256:
-        manifest = write_statistics(out, manifest, compute_statistics(out, ResultReader()))
+    if manifest.status == "complete" and manifest.rows_sha256:
+        is_shard = manifest.shard is not None
+        statistics = compute_statistics(out, ResultReader()) if is_shard else None
+        manifest = write_statistics(out, manifest, statistics)
     return Run(manifest, asked=result.asked, already_answered=result.existing)

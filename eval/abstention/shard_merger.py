@@ -123,7 +123,5 @@ def merge_shards(
             line_digests={out.name: digest_lines(out)} if is_recorded else msgspec.UNSET,
         )
         write_manifest(manifest_path(out), merged)
-        if is_recorded:
-            statistics = merge_statistics(ordered, out, ResultReader())
-            merged = write_statistics(out, merged, statistics)
-    return merged
+        statistics = merge_statistics(ordered, out, ResultReader()) if is_recorded else None
+        return write_statistics(out, merged, statistics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,7 +112,7 @@ def _find_results(run: Path) -> list[Path]:
 def _verify(path: Path, cards: Path | None, prover: LabelProver | None) -> Verification:
     from eval.abstention.card_verifier import verify_cards, verify_results
     from eval.abstention.metrics.reader import ResultReader
-    from eval.abstention.row_statistics.columns import are_of_rows
+    from eval.abstention.row_statistics.verifier import verify_statistics
     from eval.abstention.run_files import is_card_file
     from eval.harness.benchmarks import find_benchmark
     from eval.harness.verification.folder_verifier import verify_folder
@@ -120,7 +121,8 @@ def _verify(path: Path, cards: Path | None, prover: LabelProver | None) -> Verif
         return verify_cards(path, prover)
     if path.is_dir():
         return verify_folder(path, find_benchmark(path))
-    return verify_results(path, cards, prover, lambda results: are_of_rows(results, ResultReader()))
+    check_statistics = partial(verify_statistics, reader=ResultReader())
+    return verify_results(path, cards, prover, check_statistics)
 
 
 def _raise_problem(found: list[Verification], failures: list[EpocheError]) -> None:

@@ -82,7 +82,11 @@ def list_benchmarks() -> list[Benchmark[Any, Any, Any]]:
 
 @cache
 def _find_entry_points(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Finds the benchmarks of packages on the path; reads a file of each package, so only once."""
+    """Finds the benchmarks of packages on the path; reads a file of each package, so only once.
+
+    What a running process installs into a folder that was on the path before is not found until the
+    next process.
+    """
     return tuple(sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name))
 
 

@@ -60,6 +60,8 @@ class FileRunDescription(Generic[AnyManifest]):
         has_async: whether any question is asynchronous.
         observed: returns the output mode and model names that the servers reported, by system.
         on_close: functions to await when no system is asked any more.
+        locate_derived_file: returns the path of a file that is computed from the rows of a result
+            file, if it exists; it is deleted and renamed with them.
     """
 
     title: str
@@ -73,6 +75,7 @@ class FileRunDescription(Generic[AnyManifest]):
     has_async: bool
     observed: Callable[[], dict[str, Any]]
     on_close: Sequence[Callable[[], Awaitable[object]]] = ()
+    locate_derived_file: Callable[[Path], Path] | None = None
 
 
 def run_in_file(
@@ -99,6 +102,7 @@ def run_in_file(
         with Journal(flags.out, description.manifest.layout.size) as journal:
             if flags.overwrite:
                 journal.clear()
+                _delete_derived_file(flags.out, description)
             return _FileRun(flags, description, journal).execute()
     except ModelAccessError:
         # A wrong name of a model leaves no empty results, which other commands would refuse.
@@ -169,6 +173,13 @@ def _resume_run(
     )
 
 
+def _delete_derived_file(out: Path, description: FileRunDescription[AnyManifest]) -> None:
+    if description.locate_derived_file is not None:
+        derived = description.locate_derived_file(out)
+        with convert_write_errors(derived):
+            derived.unlink(missing_ok=True)
+
+
 def _rename_stale_results(out: Path, description: FileRunDescription[AnyManifest]) -> None:
     """Renames results of another run to ``X.stale-<data set hash>.jsonl``; nothing is deleted.
 
@@ -188,4 +199,8 @@ def _rename_stale_results(out: Path, description: FileRunDescription[AnyManifest
         with convert_write_errors(stale_path):
             out.replace(stale_path)
             manifest_file.replace(manifest_path(stale_path))
+            if description.locate_derived_file is not None:
+                derived = description.locate_derived_file(out)
+                if derived.is_file():
+                    derived.replace(description.locate_derived_file(stale_path))
         print_warning(f"set aside as {stale_path.name}: {error.what}")

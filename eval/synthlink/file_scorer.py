@@ -12,6 +12,7 @@ import msgspec
 from eval.synthlink.answer_source import list_repeat_files
 from eval.synthlink.asked_questions import require_asked_questions
 from eval.synthlink.catalog import SHIPPED_CATALOG, Catalog, read_catalog
+from eval.synthlink.corrected.answer_scores import keep_readers
 from eval.synthlink.items import Question
 from eval.synthlink.predictions import Predictions, read_predictions
 from eval.synthlink.scoring.comparison import compare_reports
@@ -86,6 +87,7 @@ def read_references(options: ScoreOptions) -> References:
     )
 
 
+@keep_readers()
 def score_files(
     options: ScoreOptions, watch: StageCallback | None = None, judged: Judgement | None = None
 ) -> ScoringResult:

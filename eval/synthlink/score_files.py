@@ -13,6 +13,7 @@ from eval.harness.benchmarks import SHARED_MANIFEST
 from eval.harness.notes import print_notes
 from eval.harness.outputs import delete_outputs_and_report, find_report_files
 from eval.runs.sections import write_page
+from eval.synthlink.corrected.answer_scores import keep_readers
 from eval.synthlink.file_scorer import ScoringResult, score_files
 from eval.synthlink.judges.judge_files import judge_files
 from eval.synthlink.judges.judge_run import JudgeOptions
@@ -51,6 +52,7 @@ _DIFFERENCE_FIELDS: Final = tuple(
 )
 
 
+@keep_readers()
 def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) -> JudgeReport | None:
     """Scores predictions, writes scores and page, and prints the results.
 

@@ -113,6 +113,31 @@ def test_copies_are_found_in_other_files(cards: list[dict[str, Any]], n_first: i
         assert (f" of {paths[0]}" in item.found) == is_in_first_part
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("300 K", "300 \N{KELVIN SIGN}"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("Stra\u00dfe", "STRASSE"),
+        ("Mi\u017fsi\u017fsippi", "Mississippi"),
+        ("one", "\u201cOne\u201d"),
+    ],
+)
+def test_copies_in_another_form_of_the_characters_are_found(
+    tmp_path: Path, text: str, other: str
+) -> None:
+    card = {"facts": ["f"], "rules": [], "label": "E"}
+    claims = [{"subj": "s", "pred": "p", "obj": one} for one in "ab"]
+    cards = [
+        card | {"question": question, "claim": claim}
+        for question, claim in zip((text, other), claims, strict=True)
+    ]
+    path = tmp_path / "cards.jsonl"
+    path.write_text("\n".join(make_lines(cards)), "utf-8")
+    (problem,) = find_card_problems([path])
+    assert (problem.line, problem.field) == (2, "facts and question")
+
+
 @pytest.mark.parametrize("proof", [None, [], [{}], "denied", 1, {"kind": ["denied"]}, {}])
 def test_a_proof_that_is_none_proves_nothing(tmp_path: Path, proof: object) -> None:
     card = {"facts": [], "rules": [], "question": "?", "label": "E", "meta": {"card_proof": proof}}

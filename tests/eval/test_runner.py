@@ -15,8 +15,10 @@ import pytest
 from cards.card import CardView, hash_card_set, read_cards
 from eval.abstention.manifest import read_manifest, write_manifest
 from eval.abstention.result import Answer, read_results
+from eval.abstention.row_statistics.record import read_statistics, statistics_path
 from eval.abstention.runner import Run, run
 from eval.abstention.system import AnySystem
+from eval.harness.journals.row_layout import Shard
 from kg.base.errors import (
     CardSetMismatchError,
     MissingFileError,
@@ -196,6 +198,17 @@ def test_stale_results_are_renamed_on_request(card_file: CardFile, tmp_path: Pat
     # A run of the same kind is resumed, not renamed.
     run_cards(card_file(6), out, EchoSystem(), set_aside=True)
     assert len([*tmp_path.glob("r.stale-*")]) == 2
+
+
+def test_statistics_are_renamed_with_their_rows(card_file: CardFile, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    run_cards(card_file(5), out, EchoSystem(), shard=Shard(1, 2))
+    before = statistics_path(out).read_bytes()
+    run_cards(card_file(6), out, EchoSystem(), set_aside=True)
+    (stale_file,) = tmp_path.glob("r.stale-*.jsonl")
+    assert statistics_path(stale_file).read_bytes() == before
+    assert read_statistics(stale_file) is not None
+    assert not statistics_path(out).exists()
 
 
 def test_renamed_results_are_never_replaced(card_file: CardFile, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 A model would have to be asked again. The licence oracle, its reading of questions, the lexical
 reader and the controls give the same answer every time, so an edited one is found even if all
-hashes were forged.
+hashes were forged, also one that was made an ``ERROR``. Nothing is known of an answer to a card on
+which the system fails now.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class RepeatedAnswers:
         self.problem = ""
         self._card_set = manifest.cards_sha256
         self._systems: dict[str, AnySystem] = {}
+        self._last_rows: dict[str, Result] = {}
         version = manifest.versions.get("epoche")
         if version != package_version():
             self.problem = f"version {version} of Epoché gave them"
@@ -69,9 +71,15 @@ class RepeatedAnswers:
             self._systems = dict(zip(names, systems, strict=True))
 
     def compute_row(self, card: Card, system: str) -> Result | None:
-        """Returns the row of a system's answer to a card; None if it is not known or failed."""
+        """Returns the row of a system's answer to a card; None if it is not known or failed.
+
+        The last row of each system is kept: the repeats of a card follow each other.
+        """
         asked = self._systems.get(system)
         if asked is None:
             return None
-        row = ask_system(asked, card, name=system, card_set=self._card_set)
+        row = self._last_rows.get(system)
+        if row is None or row.id != card.id:
+            row = ask_system(asked, card, name=system, card_set=self._card_set)
+            self._last_rows[system] = row
         return None if row.pred == "ERROR" else row

@@ -23,7 +23,7 @@ from eval.abstention.row_statistics.record import (
     to_column,
     to_numbers,
 )
-from kg.base.files import sha256_bytes, sha256_file, write_bytes_atomic
+from kg.base.files import convert_write_errors, sha256_bytes, sha256_file, write_bytes_atomic
 from kg.base.packed_strings import PackedStrings, StringNumbers
 from kg.base.provenance import manifest_path, package_version
 
@@ -46,8 +46,10 @@ def compute_statistics(results: Path, reader: ResultReader) -> RowStatistics | N
         reader: a new reader.
 
     Returns:
-        The statistics; None if the rows do not say all that those of a run do.
+        The statistics; None if there are no rows, or they do not say all that those of a run do.
     """
+    if not results.stat().st_size:
+        return None
     n_rows = reader.read_file(results).rows
     return _collect(reader, n_rows, sha256_file(results), int(digest_rows(results), 16), None)
 
@@ -63,17 +65,21 @@ def merge_statistics(
         reader: a new reader.
 
     Returns:
-        Those of the merged file, the same as from its rows; None if a shard has none.
+        Those of the merged file, the same as from its rows; None if a shard with rows has none.
     """
     n_rows, digest = 0, 0
     places: list[NDArray[np.int64]] = []
     for path in shards:
+        if not path.stat().st_size:
+            continue
         statistics = read_statistics(path)
         if statistics is None or add_statistics(reader, statistics, path) is None:
             return None
         n_rows += statistics.n_rows
         digest += int(statistics.rows_digest, 16)
         places.append(np.arange(len(statistics.ids)))
+    if not places:
+        return None
     # Shard i of n has every n-th card, so the first cards of all shards come first.
     order = np.argsort(np.concatenate(places), kind="stable")
     return _collect(reader, n_rows, sha256_file(merged), digest % _DIGEST_MODULUS, order)
@@ -82,21 +88,19 @@ def merge_statistics(
 def write_statistics(
     results: Path, manifest: RunManifest, statistics: RowStatistics | None
 ) -> RunManifest:
-    """Writes statistics beside their rows, and their hash in the manifest, which is returned."""
+    """Writes statistics beside their rows, and their hash in the manifest, which is returned.
+
+    If there are none, what is there is deleted: it is of rows that were there before.
+    """
     if statistics is None:
+        with convert_write_errors(statistics_path(results)):
+            statistics_path(results).unlink(missing_ok=True)
         return manifest
     content = msgspec.msgpack.encode(statistics)
     write_bytes_atomic(statistics_path(results), content)
     manifest = msgspec.structs.replace(manifest, statistics_sha256=sha256_bytes(content))
     write_manifest(manifest_path(results), manifest)
     return manifest
-
-
-def are_of_rows(results: Path, reader: ResultReader) -> bool:
-    """Returns whether the statistics beside a result file are, to the byte, those of its rows."""
-    statistics = compute_statistics(results, reader)
-    content = statistics_path(results).read_bytes()
-    return statistics is not None and msgspec.msgpack.encode(statistics) == content
 
 
 def add_statistics(

@@ -8,8 +8,8 @@ metrics take them in place of the rows if nothing changed since; they give the s
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -19,14 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.abstention.manifest import RunManifest, read_manifest
+from eval.abstention.result import PREDS
 from kg.base.errors import EpocheError
 from kg.base.files import sha256_bytes, sha256_file
 from kg.base.packed_strings import PackedStrings
 from kg.base.provenance import manifest_path, package_version
+from kg.claims import LABELS
 
 FORMAT: Final = "epoche.statistics/1"
 NO_NUMBER: Final = -1
 """Number of the triplet or cluster of a card that has none."""
+_NO_ANSWER: Final = 255
+"""Prediction code of a card without an answer."""
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_CONTINUATION: Final = 0b10
+"""The first two bits of a byte of UTF-8 that does not begin a character."""
 
 
 class Strings(msgspec.Struct, frozen=True):
@@ -48,7 +55,7 @@ class Answers(msgspec.Struct, frozen=True):
 
     Attributes:
         system, repeat: the system's name in the rows, and the number of the repeat.
-        preds: prediction codes, a byte each; 255 where there is no answer.
+        preds: prediction codes, a byte each; ``_NO_ANSWER`` where there is none.
         confidences: as ``<f8``, nan where there is none; empty if no reply has one.
     """
 
@@ -108,6 +115,18 @@ def statistics_path(results: Path) -> Path:
     return results.with_name(f"{results.stem}.statistics.msgpack")
 
 
+class _Version(msgspec.Struct):
+    version: str
+
+
+def read_version(content: bytes) -> str | None:
+    """Returns the version of Epoché that wrote statistics; None if they cannot be read."""
+    try:
+        return msgspec.msgpack.decode(content, type=_Version).version
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 def read_statistics(results: Path) -> RowStatistics | None:
     """Reads the statistics of a result file.
 
@@ -140,20 +159,79 @@ def _describes(statistics: RowStatistics, results: Path, manifest: RunManifest) 
 
 
 def _is_consistent(statistics: RowStatistics) -> bool:
-    """Returns whether all columns are as long as there are cards, and all numbers have a name."""
+    """Returns whether the statistics can be those of any rows.
+
+    A hash that was forged with them tells nothing, and what is made of them assumes columns of one
+    length, known codes, numbers that have a name, and cards and answers that occur once.
+    """
     n = len(statistics.ids)
-    columns: Sequence[tuple[bytes, int]] = (
-        (statistics.traits, len(statistics.distinct_traits)),
-        (statistics.triplets, len(statistics.triplet_names)),
-        (statistics.clusters, len(statistics.cluster_names)),
+    columns = (
+        (statistics.traits, 0, len(statistics.distinct_traits)),
+        (statistics.triplets, NO_NUMBER, len(statistics.triplet_names)),
+        (statistics.clusters, NO_NUMBER, len(statistics.cluster_names)),
     )
+    answers = statistics.answers
     return (
-        {len(statistics.labels), len(statistics.golds)} == {n}
-        and all(len(column) == 4 * n for column, _ in columns)
-        and all(int(to_numbers(column).max(initial=-1)) < limit for column, limit in columns)
-        and all(len(one.preds) == n for one in statistics.answers)
-        and all(len(one.confidences) in (0, 8 * n) for one in statistics.answers)
+        _DIGEST.fullmatch(statistics.rows_digest) is not None
+        and all(map(_are_strings, (statistics.ids, statistics.triplet_names)))
+        and _are_strings(statistics.cluster_names)
+        and _are_distinct(statistics.ids)
+        and all(_has_codes(column, n) for column in (statistics.labels, statistics.golds))
+        and all(_has_numbers(column, n, low, limit) for column, low, limit in columns)
+        and len({(one.system, one.repeat) for one in answers}) == len(answers)
+        and all(_is_valid_answer(one, n) for one in answers)
+        and sum(n - one.preds.count(_NO_ANSWER) for one in answers) == statistics.n_rows > 0
     )
+
+
+def _are_strings(strings: Strings) -> bool:
+    """Returns whether the ends ascend to that of the content, between characters of UTF-8."""
+    if len(strings.ends) % 8:
+        return False
+    content = np.frombuffer(strings.content, dtype=np.uint8)
+    ends = np.frombuffer(strings.ends, dtype="<u8")
+    if not ends.size or ends[-1] != content.size:
+        return not ends.size and not content.size
+    if (ends[1:] < ends[:-1]).any():
+        return False
+    if (content[ends[ends < content.size]] >> 6 == _CONTINUATION).any():
+        return False
+    try:
+        strings.content.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _are_distinct(strings: Strings) -> bool:
+    """Returns whether no string occurs twice; also false if two have the same hash by chance."""
+    n = len(strings)
+    hashes = np.fromiter(map(hash, strings.unpack().iter_encoded(range(n))), np.int64, n)
+    hashes.sort()
+    return not (hashes[1:] == hashes[:-1]).any()
+
+
+def _has_codes(column: bytes, n: int) -> bool:
+    """Returns whether a column has n codes of labels."""
+    return len(column) == n and max(column, default=0) < len(LABELS)
+
+
+def _has_numbers(column: bytes, n: int, low: int, limit: int) -> bool:
+    """Returns whether a column has n numbers from ``low`` to below ``limit``."""
+    if len(column) != 4 * n:
+        return False
+    numbers = to_numbers(column)
+    return bool(((low <= numbers) & (numbers < limit)).all())
+
+
+def _is_valid_answer(answers: Answers, n: int) -> bool:
+    """Returns whether the codes are predictions, and the confidences probabilities."""
+    if len(answers.preds) != n or len(answers.confidences) not in (0, 8 * n) or answers.repeat < 0:
+        return False
+    codes = np.frombuffer(answers.preds, dtype=np.uint8)
+    confidences = np.frombuffer(answers.confidences, dtype="<f8")
+    is_probability = np.isnan(confidences) | ((confidences >= 0) & (confidences <= 1))
+    return bool(((codes < len(PREDS)) | (codes == _NO_ANSWER)).all() and is_probability.all())
 
 
 def to_numbers(column: bytes) -> NDArray[np.int32]:

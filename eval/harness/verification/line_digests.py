@@ -6,6 +6,7 @@ stands for several lines of a long file, so that they take 4 KB of a manifest at
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import islice, zip_longest
@@ -18,6 +19,8 @@ MAX_DIGESTS: Final = 1024
 """Maximum number of digests of a file."""
 _DIGEST_BYTES: Final = 2
 _HEX_DIGITS: Final = 2 * _DIGEST_BYTES
+_SIZE: Final = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+"""Numbers of lines per digest; a manifest may state anything."""
 
 
 def digest_lines(path: Path) -> str:
@@ -44,7 +47,7 @@ def find_changed_digest(path: Path, recorded: str) -> tuple[int, str] | None:
         that was there; None if the file is not there, or no digest differs.
     """
     size, _, digits = recorded.partition(":")
-    if not path.is_file() or not size.isdigit() or not int(size):
+    if not path.is_file() or not _SIZE.fullmatch(size):
         return None
     lines_per_digest = int(size)
     expected = (digits[i : i + _HEX_DIGITS] for i in range(0, len(digits), _HEX_DIGITS))
@@ -62,5 +65,8 @@ def find_changed_digest(path: Path, recorded: str) -> tuple[int, str] | None:
 
 def _iter_digests(path: Path, lines_per_digest: int) -> Iterator[str]:
     with path.open("rb") as handle:
-        while lines := b"".join(islice(handle, lines_per_digest)):
-            yield blake2b(lines, digest_size=_DIGEST_BYTES).hexdigest()
+        for first in handle:
+            digest = blake2b(first, digest_size=_DIGEST_BYTES)
+            for line in islice(handle, lines_per_digest - 1):
+                digest.update(line)
+            yield digest.hexdigest()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -36,11 +37,14 @@ from eval.synthlink.verdicts.score_update import apply_to_claims, apply_to_steps
 if TYPE_CHECKING:
     from eval.guard.stream import Guard
     from eval.synthlink.verdicts.record import Judgement
+    from kg.knowledge import KnowledgeBase
 
 _PAGE_METRICS: Final[tuple[MetricName, ...]] = ("p_at_5", "recall_at_5")
 _DEFAULT_THRESHOLDS: Final = Thresholds()
 _MAX_JUDGED_TEXTS: Final = 256
 """Maximum number of texts on one question whose verdicts are kept."""
+_MAX_READERS: Final = 128
+"""Maximum number of questions whose readers are kept."""
 
 
 class AnswerVerdicts(NamedTuple):
@@ -98,19 +102,54 @@ class AnswerReader:
 def open_reader(
     question: Question, guard: Guard | None, pages: SourcePages | None = None
 ) -> AnswerReader:
-    """Returns the reader of a question; the last ones are kept.
-
-    A command scores many systems on the same questions, and reads and compares the same answers
-    several times.
+    """Returns the reader of a question, within ``keep_readers`` the same one for equal evidence.
 
     Args:
         question: the question answered.
         guard: stream guard of the catalogue's graph; None for none.
         pages: source pages used as evidence; None for none.
     """
+    kept = _kept.get()
+    if kept is None:
+        return AnswerReader(question, guard, pages)
     found = None if pages is None else pages.find_pages(question)
-    contents = msgspec.json.encode((question, found))
-    return _open_cached_reader(_Evidence(contents, guard, question, pages))
+    evidence = _Evidence(msgspec.json.encode((question, found)), guard)
+    if evidence not in kept.readers:
+        if len(kept.readers) == _MAX_READERS:
+            kept.readers.clear()
+        kept.readers[evidence] = AnswerReader(question, guard, pages)
+    return kept.readers[evidence]
+
+
+def open_guard(knowledge: KnowledgeBase | None) -> Guard | None:
+    """Returns the guard of a graph, within ``keep_readers`` the same one; None for no graph."""
+    from eval.guard.stream import Guard
+
+    if knowledge is None:
+        return None
+    kept = _kept.get()
+    if kept is None:
+        return Guard(knowledge)
+    if knowledge not in kept.guards:
+        kept.guards[knowledge] = Guard(knowledge)
+    return kept.guards[knowledge]
+
+
+@contextmanager
+def keep_readers() -> Iterator[None]:
+    """Keeps guards and readers until the end of the block, or of the one around it.
+
+    A command scores many systems on the same questions, and reads and compares the same answers
+    several times. Graphs and pages are large, so that nothing is kept after it.
+    """
+    if _kept.get() is not None:
+        yield
+        return
+    token = _kept.set(_KeptReaders())
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 @dataclass(frozen=True)
@@ -119,13 +158,17 @@ class _Evidence:
 
     contents: bytes
     guard: Guard | None
-    question: Question = field(compare=False)
-    pages: SourcePages | None = field(compare=False)
 
 
-@lru_cache(maxsize=128)
-def _open_cached_reader(evidence: _Evidence) -> AnswerReader:
-    return AnswerReader(evidence.question, evidence.guard, evidence.pages)
+@dataclass(frozen=True)
+class _KeptReaders:
+    """The guards of graphs and the readers of questions that are kept."""
+
+    guards: dict[KnowledgeBase, Guard] = field(default_factory=dict)
+    readers: dict[_Evidence, AnswerReader] = field(default_factory=dict)
+
+
+_kept: ContextVar[_KeptReaders | None] = ContextVar("kept_readers", default=None)
 
 
 def score_corrected(

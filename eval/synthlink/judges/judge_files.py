@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eval.synthlink.answer_source import list_repeat_files
-from eval.synthlink.corrected.answer_scores import open_reader
+from eval.synthlink.corrected.answer_scores import keep_readers, open_guard, open_reader
 from eval.synthlink.corrected.evidence import SourcePages
 from eval.synthlink.file_scorer import References, read_references
 from eval.synthlink.judges.judge_items import AnswerClaims, select_items_to_judge
 from eval.synthlink.judges.judge_run import JudgeOptions, collect_verdicts
-from eval.synthlink.scoring.scores import open_guard, score_predictions
+from eval.synthlink.scoring.scores import score_predictions
 from eval.synthlink.verdicts.record import JUDGED_FILE, Judgement
 from kg.base.console import show_stages
 from kg.base.errors import SettingError
@@ -28,6 +28,7 @@ _UNUSED_RESAMPLES = 10
 """Number of resamples of the scoring that collects the claims; its intervals are not used."""
 
 
+@keep_readers()
 def judge_files(options: ScoreOptions, judge: JudgeOptions) -> Judgement:
     """Asks the judge about the unjudged claims of every file to be scored.
 

@@ -7,7 +7,6 @@ without an answer, or with a blank one, scores 0. Intervals are bootstrap interv
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +18,8 @@ from eval.synthlink.catalog import Catalog
 from eval.synthlink.corrected.answer_scores import (
     aggregate_metrics,
     iteration_efficiency,
+    keep_readers,
+    open_guard,
     score_corrected,
     score_unanswered,
 )
@@ -80,6 +81,7 @@ _MAX_NAMED_ROWS = 3
 """Maximum number of refused rows named in the note; the report lists all of them."""
 
 
+@keep_readers()
 def score_predictions(
     predictions: str | Path | Predictions | Sequence[Any],
     catalog: Catalog,
@@ -196,18 +198,6 @@ def _load_predictions(
     if isinstance(predictions, (str, Path)):
         return read_predictions(predictions, catalog.ids)
     return check_predictions(predictions, catalog.ids)
-
-
-def open_guard(knowledge: KnowledgeBase | None) -> Guard | None:
-    """Returns the guard of a graph, the same one for the same graph; None for none."""
-    return None if knowledge is None else _open_cached_guard(knowledge)
-
-
-@lru_cache(maxsize=2)
-def _open_cached_guard(knowledge: KnowledgeBase) -> Guard:
-    from eval.guard.stream import Guard
-
-    return Guard(knowledge)
 
 
 def _list_notes(predictions: Predictions, catalog: Catalog) -> Iterable[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import numpy as np
 import pytest
 from synthlink_six_answers import honest_predictions, make_prediction, read_six_questions
 
+from eval.synthlink.claims.claim_decider import ClaimDecider
+from eval.synthlink.corrected import answer_scores
 from eval.synthlink.corrected.thresholds import Thresholds
 from eval.synthlink.metrics import AGGREGATE_WEIGHTS, METRICS
 from eval.synthlink.scoring.comparison import ALL_GROUP, compare_reports
@@ -171,6 +175,24 @@ def test_report_names_the_graph() -> None:
     report = score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, knowledge=knowledge, resamples=10)
     assert report.graph == "rivers"
     assert score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, resamples=10).graph == ""
+
+
+def test_a_graph_is_freed_after_its_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(
+        answer_scores,
+        "ClaimDecider",
+        lambda question, pages: made.append(question.id) or ClaimDecider(question, pages),
+    )
+    knowledge = KnowledgeBase.open("rivers")
+    with answer_scores.keep_readers():
+        for _ in range(2):
+            score_predictions(HONEST_PREDICTIONS, SIX_QUESTIONS, knowledge=knowledge, resamples=10)
+    assert len(made) == len(set(made)) > 0, "a question is read once in the block"
+    graph = weakref.ref(knowledge)
+    del knowledge
+    gc.collect()
+    assert graph() is None
 
 
 def test_tables_have_one_row_per_question_and_category() -> None:
