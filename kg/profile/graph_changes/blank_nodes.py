@@ -131,6 +131,7 @@ class _NodeNamer:
         self._names = Names(graph, self._labels)
         self._nouns = ClassNouns(index, self._labels.find_readable_name)
         self._links = _list_links(index)
+        self._predicate_nouns: dict[int, str] = {}
         blanks = index.terms.blanks - _find_schema_nodes(index)
         get_text = index.terms.get_text
         self._own_names = {
@@ -244,35 +245,40 @@ class _NodeNamer:
 
         A part is called by its own name, else by the predicate that leads to it, else by its class.
         """
+        get_label, get_text = self._labels.get_plain_label, self._index.terms.get_text
+        values = {
+            p: self._index.find_objects(owner, p) for p in {self._owners[n][1] for n in parts}
+        }
+        names = {p: Counter(get_label(get_text(o)) for o in every) for p, every in values.items()}
+        every_value = {o for _, o in self._index.iter_out_edges(owner)}
+        classes = Counter(noun for o in every_value for noun in set(self._nouns.list_nouns(o)))
+
+        def find_own_name(node: int) -> str:
+            name = self._own_names.get(node, "")
+            return name if names[self._owners[node][1]][name] == 1 else ""
+
+        def find_link_noun(node: int) -> str:
+            p = self._owners[node][1]
+            return self._find_predicate_noun(p) if len(values[p]) == 1 else ""
+
+        def find_class_noun(node: int) -> str:
+            noun = next(iter(self._nouns.list_nouns(node)), "")
+            return noun if classes[noun] == 1 else ""
+
         found: dict[int, str] = {}
-        for find_noun in (self._find_own_noun, self._find_link_noun, self._find_class_noun):
-            nouns = {
-                node: noun
-                for node in parts
-                if node not in found and (noun := find_noun(owner, node))
-            }
+        for find_noun in (find_own_name, find_link_noun, find_class_noun):
+            nouns = {n: noun for n in parts if n not in found and (noun := find_noun(n))}
             counts = Counter([*nouns.values(), *found.values()])
             found |= {node: noun for node, noun in nouns.items() if counts[noun] == 1}
         return found
 
-    def _find_own_noun(self, owner: int, node: int) -> str:
-        name = self._own_names.get(node, "")
-        siblings = self._index.find_objects(owner, self._owners[node][1])
-        get_text = self._index.terms.get_text
-        names = [self._labels.get_plain_label(get_text(o)) for o in siblings] if name else []
-        return name if names.count(name) == 1 else ""
-
-    def _find_link_noun(self, owner: int, node: int) -> str:
-        p = self._owners[node][1]
-        if len(self._index.find_objects(owner, p)) > 1:
-            return ""
-        parsed = parse_label(self._names.find_predicate_label(self._index.terms.get_text(p)))
-        return parsed.words if parsed.kind == "noun" else ""
-
-    def _find_class_noun(self, owner: int, node: int) -> str:
-        noun = next(iter(self._nouns.list_nouns(node)), "")
-        others = {o for _, o in self._index.iter_out_edges(owner)} - {node} if noun else ()
-        return "" if any(noun in self._nouns.list_nouns(other) for other in others) else noun
+    def _find_predicate_noun(self, p: int) -> str:
+        noun = self._predicate_nouns.get(p)
+        if noun is None:
+            label = self._names.find_predicate_label(self._index.terms.get_text(p))
+            parsed = parse_label(label)
+            noun = self._predicate_nouns[p] = parsed.words if parsed.kind == "noun" else ""
+        return noun
 
 
 def _find_axiomatic_predicates(index: Index) -> set[int]:

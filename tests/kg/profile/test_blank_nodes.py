@@ -384,6 +384,22 @@ def test_many_nested_wrappers_do_not_take_long() -> None:
     assert [claim.obj for claim in named.iter_claims(EX + "p")] == ['"x"']
 
 
+def test_one_thing_may_have_very_many_parts() -> None:
+    """In time that grows with their number: with its square, this took minutes."""
+    owner, claims = EX + "device", [Claim(EX + "device", RDFS + "label", '"Device"')]
+    for k in range(20_000):
+        claims += [
+            Claim(owner, EX + "port", f"_:p{k}"),
+            Claim(f"_:p{k}", RDFS + "label", f'"Port {k // 2 if k < 9_000 else k}"'),
+            Claim(f"_:p{k}", EX + "index", f'"{k}"'),
+            Claim(owner, EX + "holds", f"_:h{k}"),
+            Claim(f"_:h{k}", RDF + "type", EX + "Holder"),
+        ]
+    named = name_blank_nodes(Graph.from_claims(claims))
+    assert named is not None
+    assert len({c.subj for c in named.iter_claims(EX + "index") if c.subj[0] != "_"}) == 11_000
+
+
 def test_a_part_is_recognised_by_its_name() -> None:
     assert is_named_after("place of birth of Ann", "Ann")
     assert is_named_after("address of Acme", "site address of Acme")
