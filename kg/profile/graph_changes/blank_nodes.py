@@ -45,9 +45,10 @@ _NO_SCHEMA = frozenset(
 def name_blank_nodes(graph: Graph) -> Graph | None:
     """Returns the graph with IRIs and labels for the blank nodes that can be named; None if none.
 
-    Nodes of which nothing is said but the same name and class become one. Lists, restrictions and
-    other nodes of the schema stay as they are. So do several nodes of one
-    owner that are called alike, and nodes of several owners without a name of their own.
+    Nodes of which nothing is said but the same name and class become one, and one that only holds a
+    value becomes this. Lists, restrictions and other nodes of the schema stay as they are. So do
+    several nodes of one owner that would be called alike, and nodes of several owners without a
+    name of their own.
 
     Args:
         graph: the graph, loaded from files.
