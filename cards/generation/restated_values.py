@@ -334,6 +334,10 @@ def find_wholes(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
                 and len(members := find_linked(index, whole, q, not is_inverse)) <= MAX_PARTS
                 and len(group := [m for m in members if m in numbers]) > 1
             ]
+            # Parts are counted; codes such as those of regions of the brain are not.
+            n_spread = sum(_is_spread([numbers[s] for s in group]) for group in groups)
+            if n_spread > MAX_BROKEN * len(groups):
+                continue
             own = [numbers[s] for group in groups for s in group]
             shuffled = iter(rng.sample(own, len(own)))
             n_own = sum(len(group) - len({numbers[s] for s in group}) for group in groups)
@@ -343,6 +347,11 @@ def find_wholes(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
             if n_random >= MIN_UNORDERED and n_own <= MAX_BROKEN * n_random:
                 wholes.append((q, is_inverse))
     return tuple(wholes)
+
+
+def _is_spread(numbers: Collection[float]) -> bool:
+    """Returns whether numbers are further apart than those of parts that are counted."""
+    return max(numbers) - min(numbers) >= 2 * len(numbers)
 
 
 def find_linked(index: Index, term: int, q: int, is_inverse: bool) -> Collection[int]:

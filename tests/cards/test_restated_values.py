@@ -300,7 +300,7 @@ def test_no_unknown_claim_gives_a_part_the_number_of_another(
             link = f"{whole} <{E}has> {part}" if is_inverse else f"{part} <{E}of> {whole}"
             lines.append(
                 f"{link} . {part} a <{E}Part> ; <{E}number> {number} ;"
-                f" <{E}length> {rng.randrange(5)} ;"
+                f" <{E}length> {rng.randrange(5)} ; <{E}code> {100 * number} ;"
                 f' <http://www.w3.org/2000/01/rdf-schema#label> "Song {n} {k}" .'
             )
     graph = tmp_path / "records.ttl"
@@ -309,7 +309,8 @@ def test_no_unknown_claim_gives_a_part_the_number_of_another(
     lookup = GraphLookup(kb)
     link = lookup.intern_term(E + ("has" if is_inverse else "of"))
     assert find_wholes(lookup, lookup.intern_term(E + "number")) == ((link, is_inverse),)
-    assert find_wholes(lookup, lookup.intern_term(E + "length")) == ()
+    for name in ("length", "code"):
+        assert find_wholes(lookup, lookup.intern_term(E + name)) == ()
     numbers = {c.subj: c.obj for c in kb.graph.iter_claims(E + "number")}
     cards = make_cards(kb, CardPlan(per_label=10, predicates=(E + "number",))).cards
     for card in cards:
