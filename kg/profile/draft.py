@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,6 +115,7 @@ def draft_domain(
         show_stage: is told how far the work has come.
     """
     shapes = Shapes.load(shapes_files) if shapes_files else None
+    by_ceiling = attrgetter("ceiling")
     loaded = graph
     typed, n_typed = (graph, 0) if shapes is None else add_missing_datatypes(graph, shapes)
     graph = typed if n_typed else graph
@@ -125,7 +127,7 @@ def draft_domain(
     def improve(assessment: _Assessment, graph: Graph, links: Sequence[Claim]) -> _Assessment:
         """Returns the better one of two assessments, the second of a changed graph."""
         try:
-            return max(assessment, assess(graph, links), key=_get_ceiling)
+            return max(assessment, assess(graph, links), key=by_ceiling)
         except GraphTooLargeError:  # more follows from the changed graph than can be derived
             return assessment
 
@@ -137,7 +139,7 @@ def draft_domain(
         best = improve(best, best.prepared.graph, links)
     if best.ceiling < MIN_TOTAL_CEILING:
         naming = choose_naming(best.prepared.linked, with_opaque=True)
-        best = max(best, _assess(best.prepared, naming, answers, show_stage), key=_get_ceiling)
+        best = max(best, _assess(best.prepared, naming, answers, show_stage), key=by_ceiling)
     prepared, naming, rows, drafted, kept, nouns, left_out, vocabulary = best
     graph, class_links = prepared.linked, prepared.class_links
     unknown = find_unknown_answers(answers, {row.iri for row in rows}, drafted)
@@ -241,10 +243,6 @@ class _Assessment(NamedTuple):
     def ceiling(self) -> int:
         """The number of cards of each label of the predicates that are asked about."""
         return sum(row.counted for row in self.rows if row.is_asked)
-
-
-def _get_ceiling(assessment: _Assessment) -> int:
-    return assessment.ceiling
 
 
 def _assess(

@@ -1,6 +1,7 @@
 """Finds the labels and aliases of entities, and entities by name.
 
-Labels are read on demand. The index by name is built on the first call of ``find_entities``.
+Labels are read from the graph on demand. The index by name is built on the first call of
+``find_entities``, because writing cards for a graph of a million triples never needs it.
 """
 
 from __future__ import annotations
@@ -106,17 +107,18 @@ class Labels:
     def is_readable(self, term: str) -> bool:
         """Returns whether a sentence can name an IRI by its label: it is short and no UUID or hash.
 
-        What the graph itself gives as a label counts, unless it is only a UUID or hash, has an IRI
-        in it, or says that a value is unknown. If codes get names, a number alone is none, nor is
-        one of several things.
+        What the graph itself gives as a label counts, unless it is only a UUID or hash, or has an
+        IRI in it. If codes get names, a number alone is none, nor is one of several things. What
+        is called "unknown" stands for a value that is not known.
         """
         name = self.get_label(term)
         if not fits_sentence(name) or self._is_missing_value(term, name):
             return False
         if self._find_only_label(term) or self.has_label(term):
             return True
-        is_code = self._coded_names and (is_bare_number(name) or len(self.find_entities(name)) > 1)
-        return not (is_code or is_opaque(name))
+        if self._coded_names and (is_bare_number(name) or len(self.find_entities(name)) > 1):
+            return False
+        return not is_opaque(name)
 
     def _is_missing_value(self, iri: str, name: str) -> bool:
         if not is_missing_value(name) or (s := self._terms.get(iri)) is None:
@@ -152,14 +154,14 @@ class Labels:
 
     def get_language(self, term: str) -> str:
         """Returns the language tag of the label that ``get_label`` gives; empty if it has none."""
-        return min(((key, tag) for key, _, tag in self._iter_graph_names(term)), default=("", ""))[
-            1
-        ]
+        names = [(key, language) for key, _, language in self._iter_graph_names(term)]
+        return min(names)[1] if names else ""
 
     def _find_only_label(self, term: str) -> str:
         """Returns the label of a term that has only one, of ASCII letters and digits.
 
-        Empty for other terms. This, the usual case, is faster than comparing all labels.
+        Returns an empty string for other terms. This is the usual case, and faster than comparing
+        all labels.
         """
         s = self._terms.get(term)
         if s is None:

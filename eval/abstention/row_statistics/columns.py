@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from eval.abstention.manifest import RunManifest, write_manifest
 from eval.abstention.row_statistics.record import (
+    DIGEST_MODULUS,
     FORMAT,
     NO_NUMBER,
     Answers,
@@ -34,7 +35,6 @@ _Number = Callable[[Sequence[str]], NDArray[np.int64]]
 """Finds or adds the numbers of strings."""
 _CHUNK: Final = 10_000
 """Number of strings that are unpacked at once, to need little memory."""
-_DIGEST_MODULUS: Final = 1 << 256
 _NAN: Final = float("nan")
 
 
@@ -82,7 +82,7 @@ def merge_statistics(
         return None
     # Shard i of n has every n-th card, so the first cards of all shards come first.
     order = np.argsort(np.concatenate(places), kind="stable")
-    return _collect(reader, n_rows, sha256_file(merged), digest % _DIGEST_MODULUS, order)
+    return _collect(reader, n_rows, sha256_file(merged), digest % DIGEST_MODULUS, order)
 
 
 def write_statistics(

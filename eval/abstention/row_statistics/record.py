@@ -27,6 +27,8 @@ from kg.base.provenance import manifest_path, package_version
 from kg.claims import LABELS
 
 FORMAT: Final = "epoche.statistics/1"
+DIGEST_MODULUS: Final = 1 << 256
+"""Digests of rows are sums modulo this, so that those of shards can be added."""
 NO_NUMBER: Final = -1
 """Number of the triplet or cluster of a card that has none."""
 _NO_ANSWER: Final = 255
@@ -107,7 +109,7 @@ def digest_rows(path: Path) -> str:
     with path.open("rb") as handle:
         for line in handle:
             total += int.from_bytes(blake2b(line.rstrip(b"\r\n"), digest_size=32).digest())
-    return f"{total % (1 << 256):064x}"
+    return f"{total % DIGEST_MODULUS:064x}"
 
 
 def statistics_path(results: Path) -> Path:
