@@ -18,10 +18,8 @@ from kg.text.facts.evidence import SourcePassage
 MIN_TRUE_SHARE = 0.25
 """Minimum share of U cards that ask for the truth; with fewer, names need not match."""
 MAX_UNBALANCED = 0.05
-"""Maximum share of U cards without a counterpart of the same predicate, one that asks for the truth
-if they do not, or the other way round: with more, predicates that cannot balance give less. At this
-share, whoever knows the predicates ranks those that ask for the truth with an AUC of .526 at most.
-"""
+"""Maximum share of U cards without a counterpart, see ``count_unbalanced_unknowns``; with more,
+predicates that have such cards give less."""
 MAX_DERIVED_MISSING = 0.05
 """If more of the cards that should need a derived fact are missing, predicates that have such facts
 give more."""
@@ -67,13 +65,17 @@ class CardSet(msgspec.Struct, frozen=True):
         """Counts the U cards that ask for the truth."""
         return sum(_asks_for_truth(card) for card in self.cards if card.label == "U")
 
-    def count_balanced_unknowns(self) -> Counter[str]:
-        """Counts the U cards that balance: predicate → twice those of the rarer sort."""
-        counts = Counter(
-            (card.claim.pred, _asks_for_truth(card)) for card in self.cards if card.label == "U"
-        )
-        preds = {pred for pred, _ in counts}
-        return Counter({pred: 2 * min(counts[pred, True], counts[pred, False]) for pred in preds})
+    def count_unbalanced_unknowns(self) -> Counter[str]:
+        """Counts the U cards without a counterpart: predicate → number.
+
+        A counterpart is of the same predicate, and asks for the truth if the other does not. Of an
+        odd number of cards, one has none anyway, and is not counted.
+        """
+        surplus = Counter[str]()
+        for card in self.cards:
+            if card.label == "U":
+                surplus[card.claim.pred] += 1 if _asks_for_truth(card) else -1
+        return Counter({pred: max(0, abs(n) - 1) for pred, n in surplus.items()})
 
     def lacks_derived(self, plan: CardPlan) -> bool:
         """Returns whether fewer E or C cards need a derived fact than should."""
@@ -85,14 +87,14 @@ class CardSet(msgspec.Struct, frozen=True):
         return self.count_true_unknowns() < MIN_TRUE_SHARE * self.count_triplets()
 
     def lacks_balance(self) -> bool:
-        """Returns whether too many U cards have no counterpart of the same predicate."""
-        n_balanced = self.count_balanced_unknowns().total()
-        return n_balanced < (1 - MAX_UNBALANCED) * self.count_triplets()
+        """Returns whether too many U cards have no counterpart, unless all have one predicate."""
+        counts = self.count_unbalanced_unknowns()
+        return len(counts) > 1 and counts.total() > MAX_UNBALANCED * self.count_triplets()
 
     def is_better_balanced_than(self, other: CardSet) -> bool:
-        """Returns whether more U cards balance than of another set, at no cost to what it has."""
+        """Returns whether more U cards have a counterpart than in another set, at no other cost."""
         return (
-            self.count_balanced_unknowns().total() > other.count_balanced_unknowns().total()
+            self.count_unbalanced_unknowns().total() < other.count_unbalanced_unknowns().total()
             and self.count_triplets() >= other.count_triplets()
             and sum(self.missing.values()) <= sum(other.missing.values())
             and self.count_derived() >= (1 - MAX_DERIVED_MISSING) * other.count_derived()

@@ -98,19 +98,26 @@ def _make_card_set(
             hint="Check that the graph and the domain belong together.",
         )
     sides = [find_sides(lookup, pred, plan) for pred in predicates]
-    card_set = _try_shares(lookup, plan, predicates, sides, progress)
+    limits = [sum(side.max_triplets for side in group) for group in sides]
+    card_set = _try_shares(lookup, plan, predicates, sides, limits, progress)
     if card_set.missing or card_set.lacks_true_unknowns():
         # Names made of codes ("AHU 2 supply fan 1") may leave few with the same words, or none for
         # which the value that was set aside can be asked about.
         other_plan = msgspec.structs.replace(plan, matches_words=False)
-        other = _try_shares(lookup, other_plan, predicates, sides, progress)
+        other = _try_shares(lookup, other_plan, predicates, sides, limits, progress)
         if other.rate() > card_set.rate():
             card_set, plan = other, other_plan
     if card_set.count_triplets() == plan.per_label and card_set.lacks_balance():
         # A capital is that of one country only: once set aside, no true claim states it any more,
         # so that no triplet can ask for it. Other predicates can give more instead.
         plan = msgspec.structs.replace(plan, balances_truth=True)
-        other = _try_shares(lookup, plan, predicates, sides, progress)
+        n_unknown = Counter(card.claim.pred for card in card_set.cards if card.label == "U")
+        n_unbalanced = card_set.count_unbalanced_unknowns()
+        limits = [
+            n_unknown[pred] - n_unbalanced[pred] if n_unbalanced[pred] else limit
+            for pred, limit in zip(predicates, limits, strict=True)
+        ]
+        other = _try_shares(lookup, plan, predicates, sides, limits, progress)
         if other.is_better_balanced_than(card_set):
             card_set = other
     return card_set
@@ -121,10 +128,10 @@ def _try_shares(
     plan: CardPlan,
     predicates: Sequence[str],
     sides: Sequence[Sequence[Side]],
+    max_shares: Sequence[int],
     progress: Callable[[Iterable[int]], Iterable[int]] | None,
 ) -> CardSet:
     """Draws cards, several times if predicates give less than their share; returns the best."""
-    max_shares = [sum(side.max_triplets for side in group) for group in sides]
     derived_shares = [estimate_derived_share(group, plan) for group in sides]
     shares = choose_shares(plan, max_shares, derived_shares)
     # Others give no more derived ones than they do, whatever their share.
@@ -171,15 +178,17 @@ def _try_shares(
         trial_notes |= {
             m.pred: m.explain_shortage() for m in makers if m.share and not m.n_triplets
         }
-        lacks_derived = can_give_derived and card_sets[-1].lacks_derived(plan)
-        lacks_balance = plan.balances_truth and card_sets[-1].lacks_balance()
+        if plan.balances_truth:
+            lacks_balance, lacks_derived = card_sets[-1].lacks_balance(), False
+        else:
+            lacks_balance = False
+            lacks_derived = can_give_derived and card_sets[-1].lacks_derived(plan)
         if not (card_sets[-1].missing or lacks_derived or lacks_balance):
             break
         numbers = [maker.n_triplets for maker in makers]
         if plan.balances_truth:
-            n_balanced = card_sets[-1].count_balanced_unknowns()
-            # One more is no imbalance: the number may be odd.
-            numbers = [min(m.n_triplets, n_balanced[m.pred] + 1) for m in makers]
+            n_unbalanced = card_sets[-1].count_unbalanced_unknowns()
+            numbers = [maker.n_triplets - n_unbalanced[maker.pred] for maker in makers]
         best[:] = [
             max(old, (number, factor), key=itemgetter(0))
             for old, number, factor in zip(best, numbers, factors, strict=True)
@@ -201,7 +210,7 @@ def _try_shares(
         card_sets,
         key=lambda cards: (
             cards.count_triplets(),
-            plan.balances_truth and cards.count_balanced_unknowns().total(),
+            plan.balances_truth and -cards.count_unbalanced_unknowns().total(),
             cards.count_derived(),
         ),
     )
