@@ -20,6 +20,8 @@ MIN_TRUE_SHARE = 0.25
 MAX_UNBALANCED = 0.05
 """Maximum share of U cards without a counterpart, see ``count_unbalanced_unknowns``; with more,
 predicates that have such cards give less."""
+FEW_UNBALANCED = 2
+"""So many U cards without a counterpart are no reason to draw again, however small the set."""
 MAX_DERIVED_MISSING = 0.05
 """If more of the cards that should need a derived fact are missing, predicates that have such facts
 give more."""
@@ -89,7 +91,8 @@ class CardSet(msgspec.Struct, frozen=True):
     def lacks_balance(self) -> bool:
         """Returns whether too many U cards have no counterpart, unless all have one predicate."""
         counts = self.count_unbalanced_unknowns()
-        return len(counts) > 1 and counts.total() > MAX_UNBALANCED * self.count_triplets()
+        most = max(FEW_UNBALANCED, MAX_UNBALANCED * self.count_triplets())
+        return len(counts) > 1 and counts.total() > most
 
     def is_better_balanced_than(self, other: CardSet) -> bool:
         """Returns whether more U cards have a counterpart than in another set, at no other cost."""

@@ -111,10 +111,10 @@ def _make_card_set(
         # A capital is that of one country only: once set aside, no true claim states it any more,
         # so that no triplet can ask for it. Other predicates can give more instead.
         plan = msgspec.structs.replace(plan, balances_truth=True)
-        n_unknown = Counter(card.claim.pred for card in card_set.cards if card.label == "U")
         n_unbalanced = card_set.count_unbalanced_unknowns()
+        n_unknowns = Counter(card.claim.pred for card in card_set.cards if card.label == "U")
         limits = [
-            n_unknown[pred] - n_unbalanced[pred] if n_unbalanced[pred] else limit
+            n_unknowns[pred] - n_unbalanced[pred] if n_unbalanced[pred] else limit
             for pred, limit in zip(predicates, limits, strict=True)
         ]
         other = _try_shares(lookup, plan, predicates, sides, limits, progress)
@@ -135,7 +135,7 @@ def _try_shares(
     derived_shares = [estimate_derived_share(group, plan) for group in sides]
     shares = choose_shares(plan, max_shares, derived_shares)
     # Others give no more derived ones than they do, whatever their share.
-    can_give_derived = max(derived_shares) >= plan.derived_share > 0
+    can_give_derived = max(derived_shares) >= plan.derived_share > 0 and not plan.balances_truth
     phases = _list_phases(plan)
     # The largest number of triplets of each predicate, and the factor that gave it.
     best = [(0, FACTORS[0])] * len(predicates)
@@ -178,11 +178,8 @@ def _try_shares(
         trial_notes |= {
             m.pred: m.explain_shortage() for m in makers if m.share and not m.n_triplets
         }
-        if plan.balances_truth:
-            lacks_balance, lacks_derived = card_sets[-1].lacks_balance(), False
-        else:
-            lacks_balance = False
-            lacks_derived = can_give_derived and card_sets[-1].lacks_derived(plan)
+        lacks_balance = plan.balances_truth and card_sets[-1].lacks_balance()
+        lacks_derived = can_give_derived and card_sets[-1].lacks_derived(plan)
         if not (card_sets[-1].missing or lacks_derived or lacks_balance):
             break
         numbers = [maker.n_triplets for maker in makers]
@@ -288,6 +285,7 @@ def _draw_cards(
                 if maker.n_triplets < min_triplets and maker.pred not in filled:
                     filled.add(maker.pred)
                     more = maker.iter_triplets(Phase(strict=False))
+                    # One, so that every predicate is asked about that can be.
                     n_more = 1 if plan.balances_truth else min_triplets - maker.n_triplets
                     active_makers.append((maker, itertools.islice(more, n_more)))
                 continue
