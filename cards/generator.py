@@ -19,6 +19,7 @@ from operator import itemgetter
 import msgspec
 
 from cards.card import Card
+from cards.card_set import CardSet
 from cards.generation.card_maker import (
     FACTORS,
     PredicateCardMaker,
@@ -39,49 +40,16 @@ from cards.generation.text_evidence import TextEvidence
 from cards.knowledge_base import choose_default_predicates
 from kg.base.errors import EmptyGraphError
 from kg.base.plain_text import format_count
-from kg.claims import LABELS, Claim, Label
+from kg.claims import LABELS, Label
 from kg.knowledge import KnowledgeBase
-from kg.text.facts.evidence import SourcePassage
 
 GC_THRESHOLDS = (1_000_000, 20, 100)
 """Garbage collector thresholds while cards are made: so high that a few thousand cards trigger no
 collection."""
 MAX_ATTEMPTS = 6
 """Maximum number of times that facts are set aside anew because predicates gave too few cards."""
-MIN_TRUE_SHARE = 0.25
-"""Minimum share of U cards whose claim is true in G; with fewer, names need not match."""
-MAX_DERIVED_MISSING = 0.05
-"""If more of the cards that should need a derived fact are missing, predicates that have such facts
-give more."""
 N_PROBE_TERMS = 24
 """Number of terms of each predicate that are set aside to find out whether it gives any card."""
-
-
-class CardSet(msgspec.Struct, frozen=True):
-    """The new cards, and the number of cards that could not be made."""
-
-    cards: tuple[Card, ...]
-    missing: dict[str, int]
-    """Label (or faithfulness kind) → number of cards that could not be made."""
-    notes: tuple[str, ...]
-    """Why cards are missing."""
-    kb: KnowledgeBase
-    """What the labels are true of: the graph without the facts that were set aside."""
-    set_aside: tuple[Claim, ...]
-    """The facts that were set aside, sorted. U cards are about their subjects."""
-    passages: tuple[SourcePassage, ...] = ()
-    """What systems may read, without what states those facts; empty if the graph is not from
-    documents."""
-
-    def count_by_kind(self) -> dict[str, dict[str, dict[str, int]]]:
-        """Counts cards: predicate → label → kind → number of cards, in a fixed order."""
-        totals: Counter[tuple[str, str, str]] = Counter(
-            (card.claim.pred, card.label, card.kind) for card in self.cards
-        )
-        table: dict[str, dict[str, dict[str, int]]] = {}
-        for (pred, label, kind), n in sorted(totals.items()):
-            table.setdefault(pred, {}).setdefault(label, {})[kind] = n
-        return table
 
 
 def make_cards(
@@ -130,30 +98,29 @@ def _make_card_set(
             hint="Check that the graph and the domain belong together.",
         )
     sides = [find_sides(lookup, pred, plan) for pred in predicates]
-    card_set = _try_shares(lookup, plan, predicates, sides, progress)
-    n_true = _count_true_unknowns(card_set)
-    if card_set.missing or n_true < MIN_TRUE_SHARE * _count_triplets(card_set):
+    limits = [sum(side.max_triplets for side in group) for group in sides]
+    card_set = _try_shares(lookup, plan, predicates, sides, limits, progress)
+    if card_set.missing or card_set.lacks_true_unknowns():
         # Names made of codes ("AHU 2 supply fan 1") may leave few with the same words, or none for
         # which the value that was set aside can be asked about.
-        plan = msgspec.structs.replace(plan, matches_words=False)
-        other = _try_shares(lookup, plan, predicates, sides, progress)
-        card_set = max(card_set, other, key=_rate_card_set)
+        other_plan = msgspec.structs.replace(plan, matches_words=False)
+        other = _try_shares(lookup, other_plan, predicates, sides, limits, progress)
+        if other.rate() > card_set.rate():
+            card_set, plan = other, other_plan
+    if card_set.count_triplets() == plan.per_label and card_set.lacks_balance():
+        # A capital is that of one country only: once set aside, no true claim states it any more,
+        # so that no triplet can ask for it. Other predicates can give more instead.
+        plan = msgspec.structs.replace(plan, balances_truth=True)
+        n_unbalanced = card_set.count_unbalanced_unknowns()
+        n_unknowns = Counter(card.claim.pred for card in card_set.cards if card.label == "U")
+        limits = [
+            n_unknowns[pred] - n_unbalanced[pred] if n_unbalanced[pred] else limit
+            for pred, limit in zip(predicates, limits, strict=True)
+        ]
+        other = _try_shares(lookup, plan, predicates, sides, limits, progress)
+        if other.is_better_balanced_than(card_set):
+            card_set = other
     return card_set
-
-
-def _count_true_unknowns(card_set: CardSet) -> int:
-    """Counts the U cards whose claim was set aside, so that it is true in G."""
-    return sum(card.label == "U" and card.meta.get("full_label") == "E" for card in card_set.cards)
-
-
-def _rate_card_set(card_set: CardSet) -> tuple[float, int]:
-    """Rates a card set by its number of triplets, then by how many U cards ask for the truth.
-
-    Balance is worth at most one triplet in twenty.
-    """
-    n_triplets = _count_triplets(card_set)
-    n_true = min(n_triplets, _count_true_unknowns(card_set))
-    return n_triplets + min(n_true, n_triplets - n_true) / 10, len(card_set.cards)
 
 
 def _try_shares(
@@ -161,14 +128,14 @@ def _try_shares(
     plan: CardPlan,
     predicates: Sequence[str],
     sides: Sequence[Sequence[Side]],
+    max_shares: Sequence[int],
     progress: Callable[[Iterable[int]], Iterable[int]] | None,
 ) -> CardSet:
     """Draws cards, several times if predicates give less than their share; returns the best."""
-    max_shares = [sum(side.max_triplets for side in group) for group in sides]
     derived_shares = [estimate_derived_share(group, plan) for group in sides]
     shares = choose_shares(plan, max_shares, derived_shares)
     # Others give no more derived ones than they do, whatever their share.
-    can_give_derived = max(derived_shares) >= plan.derived_share > 0
+    can_give_derived = max(derived_shares) >= plan.derived_share > 0 and not plan.balances_truth
     phases = _list_phases(plan)
     # The largest number of triplets of each predicate, and the factor that gave it.
     best = [(0, FACTORS[0])] * len(predicates)
@@ -211,27 +178,39 @@ def _try_shares(
         trial_notes |= {
             m.pred: m.explain_shortage() for m in makers if m.share and not m.n_triplets
         }
-        lacks_derived = can_give_derived and _lacks_derived_cards(card_sets[-1], plan)
-        if not card_sets[-1].missing and not lacks_derived:
+        lacks_balance = plan.balances_truth and card_sets[-1].lacks_balance()
+        lacks_derived = can_give_derived and card_sets[-1].lacks_derived(plan)
+        if not (card_sets[-1].missing or lacks_derived or lacks_balance):
             break
+        numbers = [maker.n_triplets for maker in makers]
+        if plan.balances_truth:
+            n_unbalanced = card_sets[-1].count_unbalanced_unknowns()
+            numbers = [maker.n_triplets - n_unbalanced[maker.pred] for maker in makers]
         best[:] = [
-            max(old, (maker.n_triplets, factor), key=itemgetter(0))
-            for old, maker, factor in zip(best, makers, factors, strict=True)
+            max(old, (number, factor), key=itemgetter(0))
+            for old, number, factor in zip(best, numbers, factors, strict=True)
         ]
         # Predicates that gave less than their share leave the rest of it to the others, or try
         # again with more or less set aside if the others can give no more.
         given = [
-            maker.n_triplets if maker.n_triplets < share else most
-            for maker, share, most in zip(makers, shares, max_shares, strict=True)
+            number if number < share else most
+            for number, share, most in zip(numbers, shares, max_shares, strict=True)
         ]
         new_shares = choose_shares(plan, given, derived_shares)
         if any(n > old for n, old in zip(new_shares, shares, strict=True)):
             max_shares, shares = given, new_shares
-        elif not card_sets[-1].missing:
+        elif not (card_sets[-1].missing or lacks_balance):
             break
         else:
             factors = next(turns, [])
-    return max(card_sets, key=lambda cards: (_count_triplets(cards), _count_derived_cards(cards)))
+    return max(
+        card_sets,
+        key=lambda cards: (
+            cards.count_triplets(),
+            plan.balances_truth and -cards.count_unbalanced_unknowns().total(),
+            cards.count_derived(),
+        ),
+    )
 
 
 def _iter_factors(best: Sequence[tuple[int, float]]) -> Iterator[list[float]]:
@@ -243,23 +222,6 @@ def _iter_factors(best: Sequence[tuple[int, float]]) -> Iterator[list[float]]:
     for factor in FACTORS:
         yield [factor] * len(best)
     yield [factor for _, factor in best]
-
-
-def _lacks_derived_cards(card_set: CardSet, plan: CardPlan) -> bool:
-    """Returns whether fewer E or C cards need a derived fact than should."""
-    min_derived = (1 - MAX_DERIVED_MISSING) * plan.derived_share * plan.per_label
-    return _count_derived_cards(card_set) < int(min_derived)
-
-
-def _count_derived_cards(card_set: CardSet) -> int:
-    """Counts the cards that need a derived fact, of E or C cards, whichever are fewer."""
-    counts = Counter(card.label for card in card_set.cards if card.meta.get("derived"))
-    return min(counts["E"], counts["C"])
-
-
-def _count_triplets(card_set: CardSet) -> int:
-    counts = Counter(card.label for card in card_set.cards)
-    return min(counts[label] for label in LABELS)
 
 
 def _list_phases(plan: CardPlan) -> tuple[Phase, ...]:
@@ -323,7 +285,8 @@ def _draw_cards(
                 if maker.n_triplets < min_triplets and maker.pred not in filled:
                     filled.add(maker.pred)
                     more = maker.iter_triplets(Phase(strict=False))
-                    n_more = min_triplets - maker.n_triplets
+                    # One, so that every predicate is asked about that can be.
+                    n_more = 1 if plan.balances_truth else min_triplets - maker.n_triplets
                     active_makers.append((maker, itertools.islice(more, n_more)))
                 continue
             turns[maker.pred] += 1

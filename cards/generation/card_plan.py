@@ -41,6 +41,11 @@ class CardPlan(msgspec.Struct, frozen=True, kw_only=True):
     matches_words: bool = True
     """Whether the names of a triplet must have the same frequent words ("Creek", "Lake"). Where
     this leaves too few, the set is drawn without it; see ``make_cards``."""
+    balances_truth: bool = False
+    """Whether predicates that cannot give as many U cards that ask for the truth as others leave
+    the rest of their share to other predicates: else predicates could tell the two apart. Where
+    shares as usual leave too many without a counterpart, the set is drawn so; see ``make_cards``.
+    """
     redraw: int = 0
     """Number of the drawing; each draws other cards with the same seed."""
     subj_hint: str = ""
