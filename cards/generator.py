@@ -182,6 +182,12 @@ def _try_shares(
         lacks_derived = can_give_derived and card_sets[-1].lacks_derived(plan)
         if not (card_sets[-1].missing or lacks_derived or lacks_balance):
             break
+        only_lacks_derived = not (card_sets[-1].missing or lacks_balance)
+        if only_lacks_derived and any(
+            not earlier.missing and earlier.count_derived() >= card_sets[-1].count_derived()
+            for earlier in card_sets[:-1]
+        ):
+            break  # other shares no longer help
         numbers = [maker.n_triplets for maker in makers]
         if plan.balances_truth:
             n_unbalanced = card_sets[-1].count_unbalanced_unknowns()
