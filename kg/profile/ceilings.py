@@ -32,7 +32,8 @@ FORMULA = (
     "3) of the m values that can be named is added. Where a single rule contradicts, there are no "
     "more triplets than subjects without the most frequent value, since a YES or a NO is about "
     "one of these; no more than pairs of a true and a false claim about a value whose subjects "
-    "have equally many words in common with it, because names would tell the answers of others; "
+    "have equally many words in common with it, because names would tell the answers of others, "
+    "and that no other part of the same thing has, where parts are numbered; "
     "for a rule of one direction no more than there are chains of links that a NO can ask about "
     f"the wrong way round beside a YES that fits it in this way; and one for each {OTHER_KINDS} "
     "of another kind. A true value is set aside for each UNKNOWN card: of a predicate with more "
@@ -156,6 +157,8 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     if profile.askable_subjects < 3 * MIN_CEILING:
         return f"only {profile.askable_subjects:,} subjects share their value with another"
     if profile.fitting_pairs < MIN_CEILING:
+        if profile.has_literals:
+            return "it tells parts of things apart, and other parts have the other values"
         return "the words of its subjects' names tell their values"
     return "nearly all have the same value"
 

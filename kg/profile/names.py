@@ -313,13 +313,13 @@ class Names:
         """Returns whether the name of a term has that of another one in it: "Megavolt" has "Mega".
 
         One longer than ``MIN_PART`` may begin or end a word. Words joined by capitals count apart,
-        and so do numbers: "277V" has 277, and "AC-240V-60Hz" has "60 Hertz".
+        and so do numbers: "277V" has 277, "AC-240V-60Hz" has "60 Hertz", and "T2" has 2.
         """
         if self._index.terms.is_literal(term):
             return False
         labels = self._labels
         names = [labels.find_readable_name(t) for t in (term, other)]
-        if says_quantity(*names):
+        if says_quantity(*names, min_digits=1):
             return True
         name, part = (labels.to_normal_form(split_name(text)) for text in names)
         padded = f" {name} "

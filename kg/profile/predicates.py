@@ -11,7 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 
 from kg.graph import Graph
-from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
+from kg.profile.fitting_claims import (
+    ChainEnds,
+    count_fitting_pairs,
+    count_pairs_of_parts,
+    find_chain_ends,
+)
 from kg.profile.names import Names, is_usable_iri
 from kg.profile.plausibility import ValueKind, is_birthplace, is_text
 from kg.profile.record_nouns import (
@@ -116,9 +121,9 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     is_in_names: bool
     """Whether the names of its subjects have its values in them: "Megavolt" has "Mega"."""
     fitting_pairs: int = 0
-    """Number of pairs of a true and a false claim about a value that names do not tell apart; not
-    counted above the number of subjects (see ``count_fitting_pairs``). This and the next are
-    counted by ``GraphProfiler.compare_names``, of predicates with a rule that needs them."""
+    """Number of pairs of a true and a false claim about a value that neither names nor other parts
+    of a whole tell apart; not counted above the number of subjects. This and the next are counted
+    by ``GraphProfiler.compare_names``, of predicates with a rule that needs them."""
     ends: ChainEnds = ChainEnds(0, 0)
     """What questions about the reverse of its chains can be about."""
 
@@ -273,7 +278,7 @@ class GraphProfiler:
         known = self._list_known_values(p)
         if rule == "one value":
             named = self._select_named(known, self._index.get_subjects(p))
-            n_pairs = self._count_fitting_pairs(named)
+            n_pairs = self._count_fitting_pairs(p, named)
             return msgspec.structs.replace(profile, fitting_pairs=n_pairs)
         is_nameable = self._names.is_nameable
         links = {
@@ -306,11 +311,19 @@ class GraphProfiler:
             and (values := list(filter(is_nameable, every)))
         }
 
-    def _count_fitting_pairs(self, values: Mapping[int, Sequence[int]]) -> int:
-        """Counts pairs of claims that names do not tell apart; literals share hardly any words."""
+    def _count_fitting_pairs(self, p: int, values: Mapping[int, Sequence[int]]) -> int:
+        """Counts pairs of claims that names do not tell apart; literals share hardly any words.
+
+        But they may number the parts of a whole.
+        """
         if any(map(self._index.terms.is_literal, itertools.chain.from_iterable(values.values()))):
-            return len(values)
+            single = {s: every[0] for s, every in values.items() if len(every) == 1}
+            are_numbers = all(map(self._is_whole_number, set(single.values())))
+            return count_pairs_of_parts(self._index, p, single) if are_numbers else len(values)
         return count_fitting_pairs(values, self._names.get_words, len(values))
+
+    def _is_whole_number(self, value: int) -> bool:
+        return parse_literal(self._index.terms.get_text(value)).lexical.isdecimal()
 
     def _classify_values(self, counts: Counter[int], datatypes: Collection[str]) -> ValueKind:
         terms = self._index.terms

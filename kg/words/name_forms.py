@@ -92,10 +92,15 @@ def list_name_words(name: str) -> list[str]:
     return found
 
 
-def says_quantity(name: str, value: str) -> bool:
+def says_quantity(name: str, value: str, *, min_digits: int = MIN_NUMBER) -> bool:
     """Returns whether a name says a number, with its unit if that is given: "AC-240V" says 240 V.
 
     Units are compared by their first letters, since names shorten them: "3Ph" says three phases.
+
+    Args:
+        name: the name.
+        value: the number, or a number and its unit.
+        min_digits: how many digits a number without a unit must have: "B2" is a code.
 
     >>> says_quantity("AC-240V-60Hz", "60 Hertz"), says_quantity("AC-240V-60Hz", "50 Hertz")
     (True, False)
@@ -110,7 +115,7 @@ def says_quantity(name: str, value: str) -> bool:
     if not parts or not parts[0].isdecimal():
         return False
     if len(parts) == 1:
-        return len(parts[0]) >= MIN_NUMBER and parts[0] in words
+        return len(parts[0]) >= min_digits and parts[0] in words
     return any(
         number == parts[0] and unit[0] == parts[1][0] for number, unit in itertools.pairwise(words)
     )

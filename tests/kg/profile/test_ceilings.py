@@ -15,9 +15,9 @@ import pytest
 from stage_calls import run_epoche
 
 from cards.card import read_cards
-from kg.profile import fitting_names
+from kg.profile import fitting_claims
 from kg.profile.ceilings import ONE_SUBJECT
-from kg.profile.fitting_names import ChainEnds, count_fitting_pairs, find_chain_ends
+from kg.profile.fitting_claims import ChainEnds, count_fitting_pairs, find_chain_ends
 from kg.profile.rules import GivenRule
 from kg.profile.verification import find_otherwise_limited, list_rule_kinds
 from kg.shapes import Constraint, Shapes
@@ -80,12 +80,12 @@ def test_ends_of_chains_need_a_true_claim_that_fits() -> None:
 
 
 def count_lines(function: Callable[[], object]) -> int:
-    """Counts the lines of ``fitting_names`` that a call runs, with each turn of a loop."""
+    """Counts the lines of ``fitting_claims`` that a call runs, with each turn of a loop."""
     n_lines = 0
 
     def trace(frame: FrameType, event: str, _: object) -> object:
         nonlocal n_lines
-        if frame.f_code.co_filename != fitting_names.__file__:
+        if frame.f_code.co_filename != fitting_claims.__file__:
             return None
         n_lines += event == "line"
         return trace
@@ -117,7 +117,7 @@ def make_citations(n_papers: int, n_cited: int) -> dict[int, list[int]]:
 def test_many_values_are_compared_in_few_steps(
     values: Mapping[int, Sequence[int]], n_pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fitting_names, "MAX_STEPS", 100_000)
+    monkeypatch.setattr(fitting_claims, "MAX_STEPS", 100_000)
     n_facts = sum(map(len, values.values()))
     found = []
     n_lines = count_lines(
@@ -130,7 +130,7 @@ def test_many_values_are_compared_in_few_steps(
 
 
 def test_many_chains_are_followed_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting_names, "MAX_STEPS", 100_000)
+    monkeypatch.setattr(fitting_claims, "MAX_STEPS", 100_000)
     links = make_citations(1_000, 30)  # of 30,000 links; 27 million chains of three
     found = []
     n_lines = count_lines(
@@ -282,6 +282,34 @@ def test_a_direction_that_names_tell_is_not_asked(tmp_path: Path, n_loose: int) 
         "those of a YES, without which names would tell the answer"
     )
     assert "rdfs:label" not in report["advice"]
+
+
+@pytest.mark.parametrize("n_single", [0, 40])
+def test_neighbours_tell_the_number_of_a_part(tmp_path: Path, n_single: int) -> None:
+    """A wire has a first and a second end; only of things with one end is the other one open."""
+    folder, cards = tmp_path / "mine", tmp_path / "cards.jsonl"
+    lines = [HEAD]
+    for n in range(80 + n_single):
+        wire, number = (n // 2, n % 2 + 1) if n < 80 else (n, 1 + n % 2)
+        lines.append(
+            f'ex:e{n} a ex:End ; rdfs:label "{make_name(n)}" ; ex:sequenceNumber {number} ; '
+            f"ex:wire ex:w{wire} ; ex:colour ex:c{n % 7} ."
+        )
+    row = next(
+        row
+        for row in draft_report(tmp_path, lines)["predicates"]
+        if row["label"] == "sequence number"
+    )
+    if not n_single:
+        assert row["ceiling"] == 0
+        assert "other parts have the other values" in row["reason"]
+        return
+    # Two of three claims are false; one NO may be of another kind.
+    assert row["ceiling"] - n_single // 2 in {0, 1}
+    flags = ("--pred", EX + "sequenceNumber", "--num-per-type", 40)
+    run_epoche("cards", "--domain", folder, *flags, "--out", cards)
+    n_made = Counter(card.label for card in read_cards(cards))["U"]
+    assert 0.8 * row["ceiling"] <= n_made <= row["ceiling"]
 
 
 def test_links_without_chains_have_no_wrong_way_round(tmp_path: Path) -> None:

@@ -638,6 +638,8 @@ def test_what_names_contain_is_not_asked_about(tmp_path: Path) -> None:
         # A stop time is called by its line, its trip and its number on the trip.
         ("U7-{number}-{value}", "{value}", False),
         ("Line {number} stop {value}", "{value}", False),
+        # The ends of a wire are numbered by a digit that follows a letter.
+        ("Wire {number} - T{value}", "{value}", False),
         # A number that is in many names by chance is not in them.
         ("Stop {number} 1 2 3 4 5", "{value}", True),
         # Words that are joined by capitals.

@@ -1,17 +1,22 @@
-"""Counts the claims of which names do not tell whether they are true.
+"""Counts the claims of which neither names nor other parts of a whole tell whether they are true.
 
 The three questions of a triplet share a term, the *anchor*, and the names of the three others have
 equally many words in common with the anchor's name: if only the true ones did ("Acme Limited" is a
 "limited company"), names alone would give answers away. So a claim can be asked about only where a
 true and a false one fit each other.
+
+Where the parts of a whole are numbered, no claim gives one the number of another part.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
+from kg.triples.index import Index
+from kg.vocabulary import is_vocabulary
 from kg.words.name_forms import may_name_one_thing
 
 MAX_STEPS = 2_000_000
@@ -19,6 +24,12 @@ MAX_STEPS = 2_000_000
 more, all are taken to fit: what so many have hardly depends on a few words of names."""
 MAX_LINKS = 3
 """Maximum number of links of a chain whose reverse is asked about, as in cards."""
+MAX_VALUES = 12
+"""Maximum number of values that parts may have, so that their neighbours matter."""
+MIN_WHOLES = 5
+"""Minimum number of wholes with several parts."""
+MAX_REPEATED = 0.1
+"""Maximum share of wholes in which two parts have one value."""
 
 GetWords = Callable[[int], frozenset[str]]
 _Thing = TypeVar("_Thing")
@@ -139,6 +150,48 @@ def _group_by_word(named: Iterable[tuple[_Thing, frozenset[str]]]) -> dict[str, 
         for word in words:
             groups.setdefault(word, []).append(thing)
     return groups
+
+
+def count_pairs_of_parts(index: Index, p: int, values: Mapping[int, int]) -> int:
+    """Counts pairs of a true claim and two false ones about one value that other parts do not tell.
+
+    A wire has two ends, of which one is the first and one the second: that an end is the other
+    one is false, and its neighbour tells that. Not counted above the number of subjects.
+
+    Args:
+        index: the facts.
+        p: the predicate.
+        values: subject → its value.
+    """
+    counts = Counter(values.values())
+    if len(counts) > MAX_VALUES:
+        return len(values)
+    taken: set[tuple[int, int]] = set()
+    for q in index.list_predicates():
+        if q != p and not is_vocabulary(index.terms.get_text(q)):
+            for groups in _group_parts(index, q, values):
+                found = [{values[s] for s in group} for group in groups]
+                n_repeated = sum(len(f) < len(g) for f, g in zip(found, groups, strict=True))
+                if len(groups) >= MIN_WHOLES and n_repeated <= MAX_REPEATED * len(groups):
+                    for group, others in zip(groups, found, strict=True):
+                        taken.update(itertools.product(group, others))
+    n_taken = Counter(value for s, value in taken if values[s] != value)
+    n_false = {value: len(values) - n - n_taken[value] for value, n in counts.items()}
+    return sum(min(n, n_false[value] // 2) for value, n in counts.items()) if taken else len(values)
+
+
+def _group_parts(index: Index, q: int, parts: Collection[int]) -> tuple[list[list[int]], ...]:
+    """Groups parts by what a predicate links them to, and by what it links to them."""
+    by_object: dict[int, list[int]] = {}
+    by_subject: dict[int, list[int]] = {}
+    for s, o in index.iter_pairs(q):
+        if s in parts and not index.terms.is_literal(o):
+            by_object.setdefault(o, []).append(s)
+        if o in parts:
+            by_subject.setdefault(s, []).append(o)
+    return tuple(
+        [group for group in groups.values() if len(group) > 1] for groups in (by_object, by_subject)
+    )
 
 
 def find_chain_ends(links: Mapping[int, Collection[int]], get_words: GetWords) -> ChainEnds:
