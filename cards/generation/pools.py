@@ -28,7 +28,7 @@ from cards.generation.restated_values import (
 from cards.generation.rng import rng_for
 from kg.profile.plausibility import is_location, is_part
 from kg.related_terms import RelatedTerms
-from kg.words.name_forms import says_quantity
+from kg.words.name_forms import says_code, says_quantity
 
 VaryingSide = Literal["subj", "obj"]
 
@@ -251,9 +251,9 @@ class Pool:
         return is_part(label) or is_location(label)
 
     def is_told_by_name(self, x: int) -> bool:
-        """Returns whether a subject's name says the number that is its value: "277V Voltage".
+        """Returns whether a subject's name says the number or short code that is its value.
 
-        Also if the value was set aside: the name still says it.
+        "277V Voltage" does, and "Gain (dB)" says its unit. Also if the value was set aside: the name still says it.
         """
         if self.varying == "obj":
             return False
@@ -261,7 +261,8 @@ class Pool:
         if is_told is None:
             name, get_label = self._full.lookup.get_label(x), self._full.lookup.get_label
             is_told = self._told_cache[x] = any(
-                says_quantity(name, get_label(value)) for value in self._full.get_anchors(x)
+                says_quantity(name, get_label(value)) or says_code(name, get_label(value))
+                for value in self._full.get_anchors(x)
             )
         return is_told
 

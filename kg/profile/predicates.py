@@ -323,7 +323,8 @@ class GraphProfiler:
         return count_fitting_pairs(values, self._names.get_words, len(values))
 
     def _is_whole_number(self, value: int) -> bool:
-        return parse_literal(self._index.terms.get_text(value)).lexical.isdecimal()
+        text = self._index.terms.get_text(value)
+        return text.startswith('"') and parse_literal(text).lexical.isdecimal()
 
     def _classify_values(self, counts: Counter[int], datatypes: Collection[str]) -> ValueKind:
         terms = self._index.terms

@@ -34,6 +34,8 @@ _NUMBER = re.compile(r"\d{2,}")
 _LETTERS_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _IN_NUMBER = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)\.0+(?![\d.])")
 """What stands in a number and says nothing: the comma of "1,730", the ".0" of "230.0"."""
+MAX_CODE = 3
+"""Maximum number of letters of a value such as a unit, which names have in brackets."""
 MIN_NUMBER = 2
 """Minimum number of digits of a number that a name says by itself, without a unit: the 1 of "pump
 1" counts pumps."""
@@ -119,6 +121,16 @@ def says_quantity(name: str, value: str, *, min_digits: int = MIN_NUMBER) -> boo
     return any(
         number == parts[0] and unit[0] == parts[1][0] for number, unit in itertools.pairwise(words)
     )
+
+
+def says_code(name: str, value: str) -> bool:
+    """Returns whether a name has a value of a few letters in it: "501Hz" and "Gain (Hz)" say Hz.
+
+    >>> says_code("Makeup (dB)", "db"), says_code("Dbase", "db")
+    (True, False)
+    """
+    words = _LETTERS_OR_NUMBER.findall(name.casefold())
+    return len(value) <= MAX_CODE and value.isalpha() and value.casefold() in words
 
 
 class SimpleLiterals:
