@@ -76,13 +76,18 @@ def iter_definitions(text: str) -> Iterator[tuple[str, str]]:
 def _match_phrase(acronym: str, text: str) -> str:
     """Returns the end of a text that an acronym abbreviates; empty if there is none.
 
-    This is ``findBestLongForm`` of the paper: both are read from the right, each letter of the
-    acronym takes the next equal letter, and its first letter must begin a word.
+    That is as many words as the acronym has letters, if these are their initials. Otherwise this is
+    ``findBestLongForm`` of the paper: both are read from the right, each letter of the acronym
+    takes the next equal letter, and its first letter must begin a word. So it would find "Sockets
+    Layer" for SSL.
     """
     position = len(text)
     letters = [char.casefold() for char in acronym if _LETTER_OR_DIGIT.match(char)]
     if len(letters) > 2 and letters[-1] == "s" and acronym.endswith("s"):
         letters.pop()  # the plural of an acronym
+    words = list(_WORD.finditer(text))[-len(letters) :]
+    if [word[0][0].casefold() for word in words] == letters:
+        return text[words[0].start() :]
     for index in range(len(letters) - 1, -1, -1):
         position -= 1
         while position >= 0 and (

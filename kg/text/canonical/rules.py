@@ -97,12 +97,19 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
             if _names_member(keyword, other_keyword) or _names_member(other_keyword, keyword):
                 return Judgement(False, "member")
             # ``MemoryUsage`` is the name of a class, not "memory usage".
-            if _list_class_names(first) != _list_class_names(second):
+            if (
+                _list_class_names(first) != _list_class_names(second)
+                or _joins_capitals(first, second)
+                or _joins_capitals(second, first)
+            ):
                 return Judgement(False, "class")
             return Judgement(True, "spacing")
         if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
         if _differ_in_order(first, second) or _differ_in_order(second, first):
+            # "Twisted VERSION" stands for the name of a version, not for "version of Twisted".
+            if _list_constants(first) != _list_constants(second):
+                return Judgement(False, "constant")
             return Judgement(True, "order")
     veto = _find_veto(first, second)
     if veto:
@@ -124,9 +131,26 @@ def _is_constant(phrase: _Phrase, other: _Phrase) -> bool:
     return is_long and not (is_name and len(other.cased_words) > 1)
 
 
+def _list_constants(phrase: _Phrase) -> set[str]:
+    """Lists the words of capitals that are too long for acronyms."""
+    words = set(phrase.cased_words)
+    return {word for word in words if word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS}
+
+
 def _list_class_names(phrase: _Phrase) -> set[str]:
     """Lists the words that are joined of others, each with its capital, in small letters."""
     return {word.casefold() for word in phrase.cased_words if _CLASS_NAME.search(word)}
+
+
+def _joins_capitals(phrase: _Phrase, other: _Phrase) -> bool:
+    """Whether a phrase joins words of another, each with its capital: ``TCPClient``."""
+    return any(
+        word.casefold().startswith(start.casefold())
+        and word[len(start) : len(start) + 1].isupper()
+        and word[len(start) + 1 : len(start) + 2].islower()
+        for word in set(phrase.cased_words).difference(other.cased_words)
+        for start in other.cased_words
+    )
 
 
 def _names_member(keyword: str, other: str) -> bool:

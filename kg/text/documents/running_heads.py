@@ -117,8 +117,12 @@ def _strip_outer_lines(
 
 
 def _get_pattern(text: str) -> str:
-    """Returns what a running head has on every page: all but digits, unless it has no letter."""
-    return _DIGITS.sub("#", text) if _LETTER.search(text) else text
+    """Returns what a running head has on every page: its words without digits, if it has any.
+
+    They are sorted, since the page number stands on the left of one page and the right of the next.
+    """
+    words = [_DIGITS.sub("#", word) for word in text.split() if _LETTER.search(word)]
+    return " ".join(sorted(words)) or text
 
 
 def _read_page_number(text: str) -> int | None:
