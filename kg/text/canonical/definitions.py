@@ -23,6 +23,9 @@ MIN_SHARE = Fraction(4, 5)
 MAX_LENGTH = 12
 """Maximum number of characters of an acronym."""
 
+_ORDINARY_WORDS = frozenset({"id", "ids"})
+"""Acronyms that are words: IDs are identifiers, also where a text calls Internet-Drafts so."""
+
 _PARENTHESES = re.compile(r"\(([^()\n]{2,100})\)")
 _CLAUSE_BOUNDARY = re.compile(r"[.;:!?()\[\]{}|]\s|\n\s*\n|[()|]")
 _WORD = re.compile(r"[^\W_][\w'’/+-]*")
@@ -40,6 +43,8 @@ def find_definitions(texts: Iterable[str]) -> dict[str, frozenset[str]]:
     for text in texts:
         for acronym, phrase in iter_definitions(text):
             counts[normalise_phrase(acronym)][phrase] += 1
+    for word in _ORDINARY_WORDS:
+        counts.pop(word, None)
     definitions: dict[str, frozenset[str]] = {}
     for acronym, phrases in counts.items():
         count_by_meaning: Counter[str] = Counter()

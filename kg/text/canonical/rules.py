@@ -107,8 +107,8 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
         if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
         if _differ_in_order(first, second) or _differ_in_order(second, first):
-            # "Twisted VERSION" stands for the name of a version, not for "version of Twisted".
-            if _list_constants(first) != _list_constants(second):
+            # "Twisted VERSION" is no "version of Twisted", and "Buildbot REST" no "rest of" it.
+            if _list_capitals(first) != _list_capitals(second):
                 return Judgement(False, "constant")
             return Judgement(True, "order")
     veto = _find_veto(first, second)
@@ -131,10 +131,10 @@ def _is_constant(phrase: _Phrase, other: _Phrase) -> bool:
     return is_long and not (is_name and len(other.cased_words) > 1)
 
 
-def _list_constants(phrase: _Phrase) -> set[str]:
-    """Lists the words of capitals that are too long for acronyms."""
+def _list_capitals(phrase: _Phrase) -> set[str]:
+    """Lists the words of two or more letters that are written in capitals, in small letters."""
     words = set(phrase.cased_words)
-    return {word for word in words if word.isupper() and len(word) >= _MIN_CONSTANT_LETTERS}
+    return {stem_word(word.casefold()) for word in words if word.isupper() and len(word) > 1}
 
 
 def _list_class_names(phrase: _Phrase) -> set[str]:
@@ -371,7 +371,11 @@ def _differ_by_typo(phrase: _Phrase, other: _Phrase) -> bool:
     if len(phrase.lemmas) != len(other.lemmas):
         return False
     differences = _find_differences(phrase, other)
-    if len(differences) != 1:
+    if len(differences) != 1 or any(
+        # ``AuthnProviderAlias`` and ``AuthzProviderAlias`` are two names.
+        re.search("[a-z][A-Z]", one.cased_words[differences[0]])
+        for one in (phrase, other)
+    ):
         return False
     shorter, longer = sorted((phrase.stems[differences[0]], other.stems[differences[0]]), key=len)
     if not shorter.isalpha() or not longer.isalpha() or shorter[0] != longer[0]:

@@ -138,6 +138,9 @@ def test_synonyms_are_found_by_the_named_rule(keyword: str, other_keyword: str, 
         ("IPv4Address", "IPv4 address"),
         ("TCP servers", "TCPServer"),
         ("version of Twisted", "Twisted VERSION"),
+        ("Buildbot REST", "rest of Buildbot"),
+        ("AuthnProviderAlias", "AuthzProviderAlias"),
+        ("CGIDScriptTimeout Directive", "CGIScriptTimeout Directive"),
         ("", ""),
         ("a", "the"),
     ],
@@ -212,6 +215,10 @@ def test_acronym_with_two_meanings_is_ambiguous() -> None:
     assert find_definitions([*texts[:1] * 4, "database administrators (DBAs)", *texts[1:]]) == {
         "dba": frozenset({"database administrator"})
     }
+
+
+def test_ids_are_identifiers() -> None:
+    assert find_definitions(["the current Internet Drafts (IDs)"]) == {}
 
 
 @given(st.text(alphabet="aAbBsS (),.-2\n", max_size=80))
