@@ -36,6 +36,8 @@ class PageLine(NamedTuple):
     """Size of most of its letters in points; 0 if unknown."""
     y: float = 0.0
     """Height of its base line above the lower edge of the page, in points."""
+    is_even: bool = False
+    """Whether all its letters have the same width, as in programs."""
 
 
 def strip_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:

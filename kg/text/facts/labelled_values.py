@@ -11,8 +11,8 @@ something else than its section, so in doubt it is left out:
   name, such as those of a copy, all state the same.
 * The value is a name, a number or a word of code, not a list, a sentence, or a "yes".
 
-Dates of versions ("Release date: 9 April 2022" below "NetworkX 2.8") are left out, since they follow
-the numbers. The values of tables are the same, see ``table_values``.
+Dates of versions ("Release date: 9 April 2022" below "NetworkX 2.8") are left out, since they
+follow the numbers. The values of tables are the same, see ``table_values``.
 """
 
 from __future__ import annotations
