@@ -3,8 +3,8 @@
     python benchmarks/count_common_words.py FOLDER... --out kg/text/run/common_words.tsv
 
 Each argument is a collection: a folder or file that `epoche kg build` reads. A row has a stemmed
-word and the median, over all collections, of the share of their chunks that has it. ``epoche kg
-inspect`` ranks concepts with it.
+word and the upper quartile, over all collections, of the share of their chunks that has it.
+``epoche kg inspect`` ranks concepts with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter, defaultdict
 from pathlib import Path
-from statistics import median
+from statistics import quantiles
 
 from kg.text.chunker import DEFAULT_OVERLAP, DEFAULT_SIZE
 from kg.text.documents.reader import SUFFIXES
@@ -20,7 +20,7 @@ from kg.text.run.sources import find_source_files, read_sources
 from kg.words.normaliser import extract_content_words
 
 MIN_SHARE = 0.01
-"""Smallest median share of a word in the list."""
+"""Smallest share of a word in the list."""
 MIN_LETTERS = 3
 
 
@@ -45,12 +45,12 @@ def main() -> None:
         for word, share in count_shares(folder).items():
             shares[word].append(share)
     n_collections = len(arguments.folders)
-    medians = {
-        word: median([*found, *[0.0] * (n_collections - len(found))])
+    quartiles = {
+        word: quantiles([*found, *[0.0] * (n_collections - len(found))], method="inclusive")[2]
         for word, found in shares.items()
         if word.isalpha() and word.isascii() and len(word) >= MIN_LETTERS
     }
-    rows = sorted((-share, word) for word, share in medians.items() if share >= MIN_SHARE)
+    rows = sorted((-share, word) for word, share in quartiles.items() if share >= MIN_SHARE)
     text = "".join(f"{word}\t{-share:.3f}\n" for share, word in rows)
     arguments.out.write_text(text, encoding="utf-8")
 

@@ -23,6 +23,9 @@ MIN_SHARE = Fraction(4, 5)
 MAX_LENGTH = 12
 """Maximum number of characters of an acronym."""
 
+_ORDINARY_WORDS = frozenset({"id", "ids"})
+"""Acronyms that are words: IDs are identifiers, also where a text calls Internet-Drafts so."""
+
 _PARENTHESES = re.compile(r"\(([^()\n]{2,100})\)")
 _CLAUSE_BOUNDARY = re.compile(r"[.;:!?()\[\]{}|]\s|\n\s*\n|[()|]")
 _WORD = re.compile(r"[^\W_][\w'’/+-]*")
@@ -40,6 +43,8 @@ def find_definitions(texts: Iterable[str]) -> dict[str, frozenset[str]]:
     for text in texts:
         for acronym, phrase in iter_definitions(text):
             counts[normalise_phrase(acronym)][phrase] += 1
+    for word in _ORDINARY_WORDS:
+        counts.pop(word, None)
     definitions: dict[str, frozenset[str]] = {}
     for acronym, phrases in counts.items():
         count_by_meaning: Counter[str] = Counter()
@@ -76,13 +81,18 @@ def iter_definitions(text: str) -> Iterator[tuple[str, str]]:
 def _match_phrase(acronym: str, text: str) -> str:
     """Returns the end of a text that an acronym abbreviates; empty if there is none.
 
-    This is ``findBestLongForm`` of the paper: both are read from the right, each letter of the
-    acronym takes the next equal letter, and its first letter must begin a word.
+    That is as many words as the acronym has letters, if these are their initials. Otherwise this is
+    ``findBestLongForm`` of the paper: both are read from the right, each letter of the acronym
+    takes the next equal letter, and its first letter must begin a word. So it would find "Sockets
+    Layer" for SSL.
     """
     position = len(text)
     letters = [char.casefold() for char in acronym if _LETTER_OR_DIGIT.match(char)]
     if len(letters) > 2 and letters[-1] == "s" and acronym.endswith("s"):
         letters.pop()  # the plural of an acronym
+    words = list(_WORD.finditer(text))[-len(letters) :]
+    if [word[0][0].casefold() for word in words] == letters:
+        return text[words[0].start() :]
     for index in range(len(letters) - 1, -1, -1):
         position -= 1
         while position >= 0 and (

@@ -97,12 +97,19 @@ def judge_pair(keyword: str, other_keyword: str) -> Judgement:
             if _names_member(keyword, other_keyword) or _names_member(other_keyword, keyword):
                 return Judgement(False, "member")
             # ``MemoryUsage`` is the name of a class, not "memory usage".
-            if _list_class_names(first) != _list_class_names(second):
+            if (
+                _list_class_names(first) != _list_class_names(second)
+                or _joins_capitals(first, second)
+                or _joins_capitals(second, first)
+            ):
                 return Judgement(False, "class")
             return Judgement(True, "spacing")
         if _differ_by_acronym(first, second) or _differ_by_acronym(second, first):
             return Judgement(True, "acronym")
         if _differ_in_order(first, second) or _differ_in_order(second, first):
+            # "Twisted VERSION" is no "version of Twisted", and "Buildbot REST" no "rest of" it.
+            if _list_capitals(first) != _list_capitals(second):
+                return Judgement(False, "constant")
             return Judgement(True, "order")
     veto = _find_veto(first, second)
     if veto:
@@ -124,9 +131,26 @@ def _is_constant(phrase: _Phrase, other: _Phrase) -> bool:
     return is_long and not (is_name and len(other.cased_words) > 1)
 
 
+def _list_capitals(phrase: _Phrase) -> set[str]:
+    """Lists the words of two or more letters that are written in capitals, in small letters."""
+    words = set(phrase.cased_words)
+    return {stem_word(word.casefold()) for word in words if word.isupper() and len(word) > 1}
+
+
 def _list_class_names(phrase: _Phrase) -> set[str]:
     """Lists the words that are joined of others, each with its capital, in small letters."""
     return {word.casefold() for word in phrase.cased_words if _CLASS_NAME.search(word)}
+
+
+def _joins_capitals(phrase: _Phrase, other: _Phrase) -> bool:
+    """Whether a phrase joins words of another, each with its capital: ``TCPClient``."""
+    return any(
+        word.casefold().startswith(start.casefold())
+        and word[len(start) : len(start) + 1].isupper()
+        and word[len(start) + 1 : len(start) + 2].islower()
+        for word in set(phrase.cased_words).difference(other.cased_words)
+        for start in other.cased_words
+    )
 
 
 def _names_member(keyword: str, other: str) -> bool:
@@ -347,7 +371,11 @@ def _differ_by_typo(phrase: _Phrase, other: _Phrase) -> bool:
     if len(phrase.lemmas) != len(other.lemmas):
         return False
     differences = _find_differences(phrase, other)
-    if len(differences) != 1:
+    if len(differences) != 1 or any(
+        # ``AuthnProviderAlias`` and ``AuthzProviderAlias`` are two names.
+        re.search("[a-z][A-Z]", one.cased_words[differences[0]])
+        for one in (phrase, other)
+    ):
         return False
     shorter, longer = sorted((phrase.stems[differences[0]], other.stems[differences[0]]), key=len)
     if not shorter.isalpha() or not longer.isalpha() or shorter[0] != longer[0]:

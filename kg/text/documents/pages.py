@@ -14,6 +14,7 @@ by rules about the layout:
 * A paragraph ends at a blank line, before a bullet, at the end of the page, and where a sentence
   ends well before the right margin.
 * A word hyphenated at the end of a line is joined, unless it occurs with the hyphen elsewhere.
+* Lines whose letters all have the same width are code, unless half of the document has such.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ MAX_LEVEL = 6
 """Lowest level of a heading by its size."""
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _BULLET = re.compile(r"[•◦▪‣●○■–—-] ")
+_PROSE_OR_TERM = re.compile(r"[.,]$|[.] [A-Z]|^\S*$|^[•◦▪‣●○■] ")
+"""A single line in even letters that is no code: the end of a sentence, a term or an item."""
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
 _HYPHENATED_END = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")
 _WORD_START = re.compile(r"[^\W\d_]+")
@@ -85,6 +88,8 @@ def build_blocks(
         word.casefold() for page in pages for line in page for word in _WORD.findall(line.text)
     }
     levels = {} if outline else _find_heading_sizes(pages)
+    n_even = sum(line.is_even for page in pages for line in page)
+    has_code = 2 * n_even < sum(map(len, pages))
     headings = NumberedHeadings()
     blocks: list[Block] = []
     for number, page in enumerate(pages, 1):
@@ -92,7 +97,9 @@ def build_blocks(
         page_entries = [entry for entry in outline if entry.page == number]
         entries_by_line = _locate_entries(texts, page_entries) if outline else {}
         width = max(map(len, texts), default=0)
+        code = _find_code_lines(page) if has_code else set()
         paragraph: list[str] = []
+        code_lines: list[str] = []
         lines_to_skip = 0
         # The empty line at the end closes the last paragraph of the page.
         for line_index, line in enumerate([*texts, ""]):
@@ -120,12 +127,35 @@ def build_blocks(
                 lines_to_skip -= 1
             elif heading:
                 blocks.append(heading)
+            elif line_index in code:
+                blocks += make_paragraph(_join_lines(paragraph, words), number)
+                paragraph = []
+                code_lines.append(line)
+                if line_index + 1 not in code:
+                    blocks += make_paragraph("\n".join(code_lines), number, is_code=True)
+                    code_lines = []
             elif line:
                 paragraph.append(line)
                 if _SENTENCE_END.search(line) and len(line) < SHORT_LINE_SHARE * width:
                     blocks += make_paragraph(_join_lines(paragraph, words), number)
                     paragraph = []
     return blocks
+
+
+def _find_code_lines(page: Sequence[PageLine]) -> set[int]:
+    """Returns the positions of lines of code: two or more together, or one as a paragraph.
+
+    A single line may also belong to a sentence that has names of programs only there, or be a term
+    that is explained.
+    """
+    code: set[int] = set()
+    for position, line in enumerate(page):
+        before, after = page[max(0, position - 1) : position], page[position + 1 : position + 2]
+        is_paragraph = not before or _SENTENCE_END.search(before[0].text) is not None
+        is_run = position - 1 in code or (bool(after) and after[0].is_even)
+        if line.is_even and (is_run or (is_paragraph and not _PROSE_OR_TERM.search(line.text))):
+            code.add(position)
+    return code
 
 
 def _find_heading_sizes(pages: Sequence[Sequence[PageLine]]) -> dict[float, int]:

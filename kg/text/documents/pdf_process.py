@@ -16,12 +16,16 @@ from typing import Any
 
 MAX_MEASURED_CHARACTERS = 9
 """Maximum number of letters of a line that are measured."""
+MAX_WIDTH_DIFFERENCE = 0.05
+"""Maximum difference between the widths of letters of one width, in sizes of the letters."""
+_NARROW = frozenset("fijlrtI.,;:'|!()[]-")
+"""Signs that are narrower than others, except in fonts for programs."""
 _HYPHEN = 2
 """What PDFium writes for a hyphen at the end of a line together with the line break."""
 
 
 def extract_pages(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
-    """Returns ``pages`` (lines of text, size and height) and ``outline`` (level, title, page).
+    """Returns ``pages`` (lines, see ``_iter_lines``) and ``outline`` (level, title, page).
 
     Args:
         data: the file.
@@ -41,7 +45,7 @@ def extract_pages(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     if len(document) > limits["pages"]:
         limit = limits["pages"]
         return {"error": f"large: it has {len(document):,} pages; at most {limit:,} are read"}
-    pages: list[list[tuple[str, float, float]]] = []
+    pages: list[list[tuple[str, float, float, bool]]] = []
     n_characters = 0
     for number in range(len(document)):
         try:
@@ -62,8 +66,8 @@ def extract_pages(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     return {"pages": pages, "outline": list(_iter_outline(document, limits["entries"]))}
 
 
-def _iter_lines(text_page: Any, count: int) -> Iterator[tuple[str, float, float]]:
-    """Yields text, size of the letters and height of each line."""
+def _iter_lines(text_page: Any, count: int) -> Iterator[tuple[str, float, float, bool]]:
+    """Yields each line's text, size of letters, height, and whether all letters are as wide."""
     # The numbers of characters are those of UTF-16 units, so the text is cut in that encoding.
     units = _read_units(text_page, count)
     start = 0
@@ -76,9 +80,12 @@ def _iter_lines(text_page: Any, count: int) -> Iterator[tuple[str, float, float]
         step = max(1, len(visible) // MAX_MEASURED_CHARACTERS)
         boxes = [_measure_character(text_page, i) for i in visible[::step]]
         if boxes:
-            size = statistics.median_high(size for size, _ in boxes)
-            y = statistics.median_high(y for _, y in boxes)
-            yield text, size, y
+            size = statistics.median_high(size for size, _, _ in boxes)
+            y = statistics.median_high(y for _, y, _ in boxes)
+            widths = [width for _, _, width in boxes]
+            narrow = {chr(units[i]) in _NARROW for i in visible[::step]}
+            is_even = max(widths) - min(widths) <= MAX_WIDTH_DIFFERENCE * size
+            yield text, size, y, is_even and len(narrow) == 2
         start = end + 1
 
 
@@ -88,15 +95,15 @@ def _read_units(text_page: Any, count: int) -> list[int]:
     return [raw.FPDFText_GetUnicode(text_page.raw, i) & 0xFFFF for i in range(count)]
 
 
-def _measure_character(text_page: Any, index: int) -> tuple[float, float]:
-    """Returns the height of a character's box, which depends on its size, and its base line."""
+def _measure_character(text_page: Any, index: int) -> tuple[float, float, float]:
+    """Returns the height of a character's box, which depends on its size, base line and width."""
     from pypdfium2 import raw
 
     box = raw.FS_RECTF()
     x, y = ctypes.c_double(), ctypes.c_double()
     raw.FPDFText_GetLooseCharBox(text_page.raw, index, box)
     raw.FPDFText_GetCharOrigin(text_page.raw, index, x, y)
-    return round(abs(box.top - box.bottom), 1), round(y.value, 1)
+    return round(abs(box.top - box.bottom), 1), round(y.value, 1), abs(box.right - box.left)
 
 
 def _iter_outline(document: Any, max_entries: int) -> Iterator[tuple[int, str, int]]:

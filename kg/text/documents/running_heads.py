@@ -36,6 +36,8 @@ class PageLine(NamedTuple):
     """Size of most of its letters in points; 0 if unknown."""
     y: float = 0.0
     """Height of its base line above the lower edge of the page, in points."""
+    is_even: bool = False
+    """Whether all its letters have the same width, as in programs."""
 
 
 def strip_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
@@ -117,8 +119,12 @@ def _strip_outer_lines(
 
 
 def _get_pattern(text: str) -> str:
-    """Returns what a running head has on every page: all but digits, unless it has no letter."""
-    return _DIGITS.sub("#", text) if _LETTER.search(text) else text
+    """Returns what a running head has on every page: its words without digits, if it has any.
+
+    They are sorted, since the page number stands on the left of one page and the right of the next.
+    """
+    words = [_DIGITS.sub("#", word) for word in text.split() if _LETTER.search(word)]
+    return " ".join(sorted(words)) or text
 
 
 def _read_page_number(text: str) -> int | None:

@@ -112,29 +112,29 @@ def _parse_fact(row: dict[str, Any]) -> Fact | None:
     )
 
 
-class _Value(NamedTuple):
+class Value(NamedTuple):
     """A literal; ``datatype`` is empty for the name of a thing."""
 
     datatype: str
     text: str
 
 
-def _read_value(text: str) -> _Value:
+def read_value(text: str) -> Value:
     """Reads a date, a year or a number; anything else is a name."""
     for date_format in _DATE_FORMATS:
         try:
-            return _Value("date", datetime.strptime(text, date_format).date().isoformat())
+            return Value("date", datetime.strptime(text, date_format).date().isoformat())
         except ValueError:
             continue
     if match := _YEAR.fullmatch(text):
-        return _Value("gYear", match[1])
+        return Value("gYear", match[1])
     if _NUMBER.fullmatch(text):
-        return _Value("decimal", text.replace(",", ""))
-    return _Value("", text)
+        return Value("decimal", text.replace(",", ""))
+    return Value("", text)
 
 
-def _to_number(value: _Value) -> _Value:
-    return _Value("decimal", value.text) if value.datatype == "gYear" else value
+def _to_number(value: Value) -> Value:
+    return Value("decimal", value.text) if value.datatype == "gYear" else value
 
 
 def build_fact_domain(
@@ -165,20 +165,20 @@ def build_fact_domain(
         if _is_name(fact.subject)
     )
     relations: dict[str, Counter[str]] = defaultdict(Counter)
-    by_relation: dict[str, list[tuple[Fact, _Value]]] = defaultdict(list)
+    by_relation: dict[str, list[tuple[Fact, Value]]] = defaultdict(list)
     n_empty = n_long = 0
     for fact in facts:
         surface = _normalise_relation(fact)
         if not set(surface.split()) - _EMPTY_WORDS:
             n_empty += surface not in COPULAS
             continue
-        value = _read_value(fact.object)
+        value = read_value(fact.object)
         if not _is_name(fact.subject) or not (value.datatype or _is_name(fact.object)):
             n_long += 1
             continue
         key = _AUXILIARIES.sub("", surface)
         if value.datatype == "decimal" and "." in value.text and key.endswith((" in", " since")):
-            value = _Value("", fact.object)  # a version: 5.10 is not 5.1
+            value = Value("", fact.object)  # a version: 5.10 is not 5.1
         relations[key][surface] += 1
         by_relation[key].append((fact, value))
     builder = _GraphBuilder()
@@ -238,7 +238,7 @@ class _GraphBuilder:
         self.wordings: dict[str, PredicateWording] = {}
         self._spellings: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def add_relation(self, key: str, surface: str, rows: Sequence[tuple[Fact, _Value]]) -> int:
+    def add_relation(self, key: str, surface: str, rows: Sequence[tuple[Fact, Value]]) -> int:
         """Adds the facts of a relation; returns how many are left out for their type of value."""
         types = Counter(value.datatype for _, value in rows)
         # A day is seldom that of two subjects, so only its year is asked about.
@@ -260,7 +260,7 @@ class _GraphBuilder:
         n_left_out = 0
         for fact, value in rows:
             if value.datatype == "date":
-                value = _Value("gYear", value.text[:4])
+                value = Value("gYear", value.text[:4])
             if value.datatype != datatype:
                 n_left_out += 1
             elif datatype:

@@ -11,7 +11,8 @@ something else than its section, so in doubt it is left out:
   name, such as those of a copy, all state the same.
 * The value is a name, a number or a word of code, not a list, a sentence, or a "yes".
 
-The values of tables are the same, see ``table_values``.
+Dates of versions ("Release date: 9 April 2022" below "NetworkX 2.8") are left out, since they
+follow the numbers. The values of tables are the same, see ``table_values``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Final, NamedTuple
 from kg.base.plain_text import list_words
 from kg.text.canonical.program_names import FILE_ENDINGS
 from kg.text.chunks import HEADING_SEPARATOR, Chunk
+from kg.text.facts.domain import read_value
 from kg.text.facts.evidence import normalise_mention
 from kg.text.facts.fact import Fact
 from kg.text.facts.table_values import Table, find_tables, iter_named_rows, iter_section_rows
@@ -43,6 +45,7 @@ _LINE: Final = re.compile(
 _VERSION_LINE: Final = re.compile(
     r"(?P<label>[A-Z]\w+ (?:in|since))(?: version)?:? (?P<value>v?\d+(?:\.\d+)+)\.?"
 )
+_VERSION_NAME: Final = re.compile(r"(?:\S.* )?v?\d+(?:\.\d+)+\S*")
 _QUOTES: Final = re.compile(r"[\"'“”‘’`]+")
 _NUMBER: Final = re.compile(r"[+-]?\d[\d,.]*")
 # Lists, explanations, placeholders and signs of version control are no plain values.
@@ -262,6 +265,8 @@ def _make_fact(
     value = _QUOTES.sub("", value.rstrip(".")).strip()
     if not _is_value(value):
         return
+    if _VERSION_NAME.fullmatch(subject) and read_value(value).datatype in ("date", "gYear"):
+        return  # Dates of versions follow their numbers, so that each tells of others.
     form, name = normalise_mention(value), normalise_mention(subject)
     if f" {form} " in f" {name} " or f" {name} " in f" {form} ":
         return  # "Image" has the element "<image>": the name says it already.

@@ -30,8 +30,12 @@ def make_pdf(
 
 
 def _encode_lines(lines: Sequence[str]) -> bytes:
+    """Typesets lines; those that begin with a grave accent, without it, in Courier."""
     escaped = (line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in lines)
-    body = " ".join(f"({line}) Tj T*" for line in escaped)
+    body = " ".join(
+        f"/F2 12 Tf ({line[1:]}) Tj T* /F1 12 Tf" if line.startswith("`") else f"({line}) Tj T*"
+        for line in escaped
+    )
     return f"BT /F1 12 Tf 72 720 Td 14 TL {body} ET".encode("latin-1")
 
 
@@ -49,14 +53,18 @@ def write_pdf(
         password: as in ``make_pdf``.
     """
     writer = PdfWriter()
-    font = DictionaryObject(
+    fonts = DictionaryObject(
         {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
+            NameObject(name): DictionaryObject(
+                {
+                    NameObject("/Type"): NameObject("/Font"),
+                    NameObject("/Subtype"): NameObject("/Type1"),
+                    NameObject("/BaseFont"): NameObject(font),
+                }
+            )
+            for name, font in (("/F1", "/Helvetica"), ("/F2", "/Courier"))
         }
     )
-    fonts = DictionaryObject({NameObject("/F1"): font})
     for content in contents:
         page = writer.add_blank_page(612, 792)
         page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})

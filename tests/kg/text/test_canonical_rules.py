@@ -109,6 +109,7 @@ def test_vetoed_pairs_are_refuted_by_the_named_rule(
         ("2PL", "two-phase locking", "acronym"),
         ("HTML page", "HTMLpage", "spacing"),
         ("WEBIDL", "Web IDL", "spacing"),
+        ("avatarID", "avatar ID", "spacing"),
         ("WAL protocol", "write-ahead logging protocol", "acronym"),
         ("write-ahead logging (WAL)", "write-ahead logging", "acronym"),
         ("index", "indices", "lemma"),
@@ -133,6 +134,13 @@ def test_synonyms_are_found_by_the_named_rule(keyword: str, other_keyword: str, 
         ("live", "life"),
         ("PYTHONWARNINGS", "Python warnings"),
         ("USERID", "user ID"),
+        ("SSHConnection", "SSH connection"),
+        ("IPv4Address", "IPv4 address"),
+        ("TCP servers", "TCPServer"),
+        ("version of Twisted", "Twisted VERSION"),
+        ("Buildbot REST", "rest of Buildbot"),
+        ("AuthnProviderAlias", "AuthzProviderAlias"),
+        ("CGIDScriptTimeout Directive", "CGIScriptTimeout Directive"),
         ("", ""),
         ("a", "the"),
     ],
@@ -172,6 +180,8 @@ DEFINITIONS = [
     ("We use write-ahead logging (WAL).", ("WAL", "write-ahead logging")),
     ("Two-phase locking (2PL) is used.", ("2PL", "Two-phase locking")),
     ("RDF (Resource Description Framework) is", ("RDF", "Resource Description Framework")),
+    ("known as SSL (Secure Sockets Layer)", ("SSL", "Secure Sockets Layer")),
+    ("the Secure Sockets Layer (SSL)", ("SSL", "Secure Sockets Layer")),
     ("the Python Package Index (PyPI)", ("PyPI", "Python Package Index")),
     ("see the database management systems (DBMSs)", ("DBMSs", "database management systems")),
     ("the “Internationalized Resource Identifiers” (IRIs)",
@@ -205,6 +215,10 @@ def test_acronym_with_two_meanings_is_ambiguous() -> None:
     assert find_definitions([*texts[:1] * 4, "database administrators (DBAs)", *texts[1:]]) == {
         "dba": frozenset({"database administrator"})
     }
+
+
+def test_ids_are_identifiers() -> None:
+    assert find_definitions(["the current Internet Drafts (IDs)"]) == {}
 
 
 @given(st.text(alphabet="aAbBsS (),.-2\n", max_size=80))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from kg.text.documents.document import Block, Document, Heading, Paragraph
 from kg.text.documents.reader import read_document
 from kg.text.facts.rules import find_facts
 from kg.text.keywords.yake_extractor import Yake
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pdf_files import make_pdf
 
 PROSE = (
     "The application object implements a web server interface and is passed the name of a module."
@@ -147,3 +151,38 @@ def test_drawings_have_no_text(tmp_path: Path) -> None:
         path = tmp_path / "a.rst"
         path.write_text(f"Text.\n\n.. {name}::\n\n   A -> B: runs on\n")
         assert [block.text for block in read_document(path).blocks] == ["Text."]
+
+
+def read_pdf_blocks(tmp_path: Path, *lines: str) -> list[tuple[str, bool]]:
+    """Returns text and kind of the paragraphs of a page; lines with a grave accent are Courier."""
+    path = tmp_path / "a.pdf"
+    path.write_bytes(make_pdf([[*lines, "More words of ordinary text, all of them in Helvetica."]]))
+    blocks = [block for block in read_document(path).blocks if isinstance(block, Paragraph)]
+    return [(block.text, block.is_code) for block in blocks]
+
+
+LONG = "The application object implements an interface of web servers and is passed to them all"
+STATEMENTS = ["`int x = fill(10, item);", "`return list[x] + i;"]
+
+
+def test_lines_of_pdf_in_letters_of_one_width_are_code(tmp_path: Path) -> None:
+    assert read_pdf_blocks(tmp_path, f"{LONG}, as here:", *STATEMENTS, f"{LONG}.", "So.")[:3] == [
+        (f"{LONG}, as here:", False),
+        ("int x = fill(10, item);\nreturn list[x] + i;", True),
+        (f"{LONG}. So.", False),
+    ]
+    assert (STATEMENTS[0][1:], True) in read_pdf_blocks(tmp_path, "So.", STATEMENTS[0], LONG, "So.")
+
+
+@pytest.mark.parametrize("line", ["`list_filter", "`list_of_files.", "`/opt/lib/file.html. One"])
+def test_names_of_programs_in_sentences_of_pdf_are_no_code(tmp_path: Path, line: str) -> None:
+    for before in ("So.", LONG):
+        blocks = read_pdf_blocks(tmp_path, before, line, LONG, LONG)
+        assert not any(is_code for _, is_code in blocks)
+    assert not any(is_code for _, is_code in read_pdf_blocks(tmp_path, LONG, STATEMENTS[0], LONG))
+
+
+def test_pdf_typeset_in_letters_of_one_width_has_no_code(tmp_path: Path) -> None:
+    blocks = read_pdf_blocks(tmp_path, *STATEMENTS * 3)
+    assert blocks
+    assert not any(is_code for _, is_code in blocks)

@@ -253,6 +253,16 @@ def test_running_heads_and_page_numbers_are_dropped(tmp_path: Path) -> None:
     assert list_blocks(slides) == ["Slide 1", "Slide 2", "Slide 3", "Slide 4"]
 
 
+def test_feet_whose_page_number_changes_sides_are_dropped(tmp_path: Path) -> None:
+    feet = [
+        f"{n} | Acme. All Rights Reserved" if n % 2 else f"Acme. All Rights Reserved | {n}"
+        for n in range(8)
+    ]
+    pages = [["A line.", f"Word {'abcdefgh'[n]}", foot] for n, foot in enumerate(feet)]
+    blocks = list_blocks(read_content(tmp_path, "a.pdf", make_pdf(pages)))
+    assert not any("Acme" in str(block) for block in blocks)
+
+
 def test_pages_without_text_are_listed_in_the_notes(tmp_path: Path) -> None:
     document = read_content(tmp_path, "a.pdf", make_pdf([["Text here."], [], ["And here."], []]))
     assert document.notes == ("2 of 4 pages contain no text: 2, 4",)

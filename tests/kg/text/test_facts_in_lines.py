@@ -45,6 +45,14 @@ def test_lines_with_a_label_say_something_of_their_section() -> None:
     ]
 
 
+def test_dates_of_versions_are_left_out() -> None:
+    """They follow the numbers, so that the date of one version tells of others."""
+    versions = [f"Zebra {number}.0" for number in range(1, 6)]
+    assert list_values("Release date: 9 April 2022", names=versions) == []
+    assert len(list_values("Codename: atlas", names=versions)) == 5
+    assert len(list_values("Release date: 9 April 2022", names=NAMES)) == 5
+
+
 def test_labels_of_few_sections_are_any_words_before_a_colon() -> None:
     assert list_values("Default: None", names=NAMES[:4]) == []
 
