@@ -13,7 +13,7 @@ from cards.generation.graph_lookup import GraphLookup
 from cards.generation.restated_values import find_word_relatives
 from kg.knowledge import KnowledgeBase
 from kg.related_terms import RelatedTerms
-from kg.words.name_forms import list_name_words, says_quantity
+from kg.words.name_forms import list_name_words, says_code, says_quantity
 from kg.words.readable_names import is_missing_value
 
 EX = "https://example.org/"
@@ -172,13 +172,30 @@ def test_names_say_quantities(name: str, value: str, *, says: bool) -> None:
     assert says_quantity(name, value) is says
 
 
-def test_subjects_whose_names_say_the_value_are_not_asked_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("Makeup (dB) of CS10QM", "db", True),
+        ("501Hz of ZamGEQ31", "hz", True),
+        ("Makeup (dB) of CS10QM", "hz", False),
+        ("Dbase", "db", False),
+        # Longer values are compared as other names are.
+        ("Lake Kiel", "kiel", False),
+    ],
+)
+def test_names_say_short_codes(name: str, value: str, *, says: bool) -> None:
+    assert says_code(name, value) is says
+
+
+@pytest.mark.parametrize("unit", ["V", "db"])
+def test_subjects_whose_names_say_the_value_are_not_asked_about(tmp_path: Path, unit: str) -> None:
     """ "Does AC-480V have 240 as its voltage?" is answered by the name, whatever is set aside."""
-    values = [120, 240, 480, 600]
+    values = [120, 240, 480, 600] if unit == "V" else ['"db"', '"hz"', '"ms"', '"pct"']
     lines = []
     for n, name in enumerate(WORDS):
         value = values[n // 2 % 4]
-        label = f"{name}-{value}V" if n % 2 else name
+        said = f"{name}-{value}V" if unit == "V" else f"{name} ({str(value)[1:-1]})"
+        label = said if n % 2 else name
         lines.append(
             f'ex:{name} l:label "{label}" ; ex:voltage {value} ; ex:shelf ex:Shelf{n % 4} .'
         )
