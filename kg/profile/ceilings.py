@@ -27,7 +27,7 @@ FORMULA = (
     "The ceiling of a predicate is a number of cards of each label that is never exceeded: a "
     "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, "
     "so it is floor(n / 3) of the n subjects with a unique, readable name, a value that a "
-    "question can state, and another fact or a class. Facts that follow from the ontology count. "
+    "question can state, and another fact (in a hierarchy, or a class). Facts that follow from the ontology count. "
     "If a subject may have several values, a triplet can also ask about three values: floor(m / "
     "3) of the m values that can be named is added. Where a single rule contradicts, there are no "
     "more triplets than subjects without the most frequent value, since a YES or a NO is about "
@@ -170,7 +170,7 @@ def _explain_few_subjects(profile: PredicateProfile) -> str:
     for n, what in (
         (profile.named_subjects, "a unique, readable name"),
         (profile.stated_subjects, "a value that a question can state"),
-        (profile.nameable_subjects, "another fact or a class"),
+        (profile.nameable_subjects, "another fact"),
     ):
         if n < left:
             lost.append((n, what))

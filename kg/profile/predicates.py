@@ -105,7 +105,7 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     stated_subjects: int
     """Those of these with a value that a question can state."""
     nameable_subjects: int
-    """Those of these with another fact or a class: subjects that can be asked about."""
+    """Those of these with another fact (in a hierarchy, or a class): they can be asked about."""
     nameable_values: int
     """Values that a question can state, of subjects that it can name; 0 if all are literals."""
     askable_subjects: int
@@ -303,10 +303,13 @@ class GraphProfiler:
             subjects: those with a stated value.
         """
         is_nameable = self._names.is_nameable
+        # What something is tells the label: on its UNKNOWN card there is nothing else about it. In
+        # a hierarchy there is what stands below it.
+        is_hierarchy = any(o in subjects for every in known.values() for o in every)
         return {
             s: values
             for s, every in known.items()
-            if (self._degrees[s] > (s in subjects) or s in self._types)
+            if (self._degrees[s] > (s in subjects) or (is_hierarchy and s in self._types))
             and is_nameable(s)
             and (values := list(filter(is_nameable, every)))
         }
