@@ -94,6 +94,27 @@ class CardSet(msgspec.Struct, frozen=True):
         most = max(FEW_UNBALANCED, MAX_UNBALANCED * self.count_triplets())
         return len(counts) > 1 and counts.total() > most
 
+    def needs_unbalanced(self) -> bool:
+        """Returns whether too few cards would need a derived fact if more U cards were balanced.
+
+        This is estimated: those without a counterpart become cards of predicates as the others are.
+        """
+        derived = {
+            label: Counter(
+                card.claim.pred
+                for card in self.cards
+                if card.label == label and card.meta.get("derived")
+            )
+            for label in ("E", "C")
+        }
+        rarest = min(derived.values(), key=Counter.total)
+        counts = Counter(card.claim.pred for card in self.cards if card.label == "U")
+        surplus = self.count_unbalanced_unknowns()
+        n_lost = sum(n * rarest[pred] / counts[pred] for pred, n in surplus.items())
+        n_kept, n_others = rarest.total() - n_lost, counts.total() - surplus.total()
+        n_gained = surplus.total() * n_kept / max(1, n_others)
+        return n_lost - n_gained > MAX_DERIVED_MISSING * rarest.total()
+
     def is_better_balanced_than(self, other: CardSet) -> bool:
         """Returns whether more U cards have a counterpart than in another set, at no other cost."""
         return (

@@ -107,7 +107,8 @@ def _make_card_set(
         other = _try_shares(lookup, other_plan, predicates, sides, limits, progress)
         if other.rate() > card_set.rate():
             card_set, plan = other, other_plan
-    if card_set.count_triplets() == plan.per_label and card_set.lacks_balance():
+    is_full = card_set.count_triplets() == plan.per_label
+    if is_full and card_set.lacks_balance() and not card_set.needs_unbalanced():
         # A capital is that of one country only: once set aside, no true claim states it any more,
         # so that no triplet can ask for it. Other predicates can give more instead.
         plan = msgspec.structs.replace(plan, balances_truth=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cards.card_set import CardSet
@@ -103,6 +104,26 @@ def test_no_card_is_lost_where_the_others_can_give_no_more(
     assert card_set.count_triplets() == usual.count_triplets() == 40
     n_unbalanced, n_before = (one.count_unbalanced_unknowns().total() for one in (card_set, usual))
     assert 0 < n_unbalanced <= n_before
+
+
+@pytest.mark.parametrize("derived", ["capital", "currency"])
+def test_cards_that_need_a_derived_fact_are_kept(
+    kb: KnowledgeBase, derived: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If all of them are of the predicate that does not balance, it keeps its share."""
+    with monkeypatch.context() as patch:
+        patch.setattr(CardSet, "lacks_balance", lambda _: False)
+        usual = draw(kb, "capital", "currency", "zone")
+    assert usual.lacks_balance()
+    cards = tuple(
+        msgspec.structs.replace(card, meta={**card.meta, "derived": True})
+        if card.claim.pred == EX + derived and card.label != "U"
+        else card
+        for card in usual.cards
+    )
+    card_set = msgspec.structs.replace(usual, cards=cards)
+    assert card_set.needs_unbalanced() == (derived == "capital")
+    assert not usual.needs_unbalanced()
 
 
 def test_sets_that_balance_are_drawn_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
