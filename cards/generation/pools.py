@@ -253,7 +253,8 @@ class Pool:
     def is_told_by_name(self, x: int) -> bool:
         """Returns whether a subject's name says the number or short code that is its value.
 
-        "277V Voltage" does, and "Gain (dB)" says its unit. Also if the value was set aside: the name still says it.
+        "277V Voltage" does, and "Gain (dB)" says its unit. Also if the value was set aside: the
+        name still says it.
         """
         if self.varying == "obj":
             return False

@@ -243,7 +243,9 @@ def test_what_words_of_names_tell_is_not_asked(tmp_path: Path) -> None:
     for n in range(60):
         kind = "ltd" if n % 2 else "plc"
         name = f"{make_name(n)} {'Limited' if n % 2 else 'PLC'}"
-        lines.append(f'ex:t{n} a ex:Firm ; rdfs:label "{name}" ; ex:status ex:{kind} .')
+        lines.append(
+            f'ex:t{n} a ex:Firm ; rdfs:label "{name}" ; ex:status ex:{kind} ; ex:knownAs ex:k{n} .'
+        )
     (tmp_path / "g.ttl").write_text("\n".join(lines), "utf-8")
     flags = ("--out", tmp_path / "mine", "--json")
     report = json.loads(run_epoche("kg", "init", tmp_path / "g.ttl", *flags).out)
@@ -312,11 +314,26 @@ def test_neighbours_tell_the_number_of_a_part(tmp_path: Path, n_single: int) -> 
     assert 0.8 * row["ceiling"] <= n_made <= row["ceiling"]
 
 
+@pytest.mark.parametrize("has_other_fact", [True, False])
+def test_a_class_alone_is_no_other_fact(tmp_path: Path, has_other_fact: bool) -> None:
+    """What a subject is stands on no other card than its UNKNOWN one, whose label it would tell."""
+    other = "; ex:size {n}" if has_other_fact else ""
+    lines = [HEAD]
+    for n in range(60):
+        fact = f'ex:t{n} a ex:Firm ; rdfs:label "{make_name(n)}" ; ex:foundingYear {1950 + n % 7}'
+        lines.append(f"{fact} {other.format(n=n)} .")
+    rows = draft_report(tmp_path, lines)["predicates"]
+    row = next(row for row in rows if row["label"] == "founding year")
+    assert row["ceiling"] == (20 if has_other_fact else 0)
+    assert has_other_fact or row["reason"] == "none of 60 subjects has another fact"
+
+
 def test_links_without_chains_have_no_wrong_way_round(tmp_path: Path) -> None:
     lines = [HEAD, "ex:hasTag a <http://www.w3.org/2002/07/owl#AsymmetricProperty> ."]
     for n in range(40):
-        lines.append(f'ex:t{n} a ex:Part ; rdfs:label "{make_name(n)}" ; ex:hasTag ex:u{n % 7} .')
+        name = f'a ex:Part ; rdfs:label "{make_name(n)}" ; ex:size {n}'
+        lines.append(f"ex:t{n} {name} ; ex:hasTag ex:u{n % 7} .")
         lines.append(f'ex:u{n % 7} a ex:Tag ; rdfs:label "Tag {"abcdefg"[n % 7]}" .')
     report = draft_report(tmp_path, lines)
-    (row,) = report["predicates"]
+    row = next(row for row in report["predicates"] if row["label"] == "has tag")
     assert row["reason"].startswith("it makes no chains of links")

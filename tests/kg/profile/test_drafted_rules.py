@@ -456,7 +456,7 @@ def write_once(predicates: str, cls: str, places: tuple[str, ...] = PLACES) -> s
             )
             for name in predicates.split()
         )
-        + " ."
+        + f" ; :knownAs :k{n} ."
         for n in range(40)
     )
 
