@@ -252,7 +252,7 @@ def _assess(
     labels = naming.make_labels(graph)
     pages = find_web_pages(graph, labels)
     names = Names(graph, labels, {*own.broken.nodes, *pages.values})
-    profiler = GraphProfiler(graph, names, naming.predicates, closure.index)
+    profiler = GraphProfiler(graph, names, naming.predicates, closure.index, own.broken.nodes)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
     judged = []

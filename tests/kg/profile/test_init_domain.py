@@ -133,6 +133,71 @@ def test_things_that_break_the_users_shapes_are_not_counted(people: Path, tmp_pa
     assert f"are left out, {n_broken} in all" in done.err
 
 
+@pytest.mark.parametrize(
+    ("facts", "broken", "reason", "advice"),
+    [
+        (
+            'ex:o{n} ex:size {n5} ; rdfs:label "Offer {a}" .',
+            40,
+            "all of its 40 subjects are left out for breaking your shapes",
+            "40 of 40 subjects for which there is a rule break your shapes: correct the data or",
+        ),
+        (
+            'ex:o{n} ex:size {n5} ; rdfs:label "Offer {a}" ; a ex:Thing .',
+            37,
+            "37 of 40 subjects are left out for breaking your shapes",
+            "37 of 40 subjects for which there is a rule break your shapes",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:size {n5} .",
+            30,
+            "none of 40 subjects can be asked about: 30 are left out for breaking your shapes and "
+            "none of the others has a unique, readable name",
+            "30 of 40 subjects for which there is a rule break your shapes",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:size {n5} .",
+            1,
+            "none of 40 subjects can be asked about: 1 is left out for breaking your shapes and "
+            "none of the others has a unique, readable name",
+            "Give the things unique, readable names",
+        ),
+        (
+            'ex:o{n} ex:size ex:S{n5} ; rdfs:label "Offer {a}" . ex:S{n5} ex:wrong ex:x , ex:y .',
+            0,
+            "none of 40 subjects has a value that breaks none of your shapes",
+            "",
+        ),
+    ],
+)
+def test_breaking_the_users_shapes_is_the_reason_if_it_is_so(
+    tmp_path: Path, facts: str, broken: int, reason: str, advice: str
+) -> None:
+    lines = [
+        facts.format(n=n, n5=n % 5, a=f"{'abcdefgh'[n % 8]}o{'klmno'[n // 8]}").replace(
+            " ex:size", " a ex:Offer ; ex:wrong ex:x , ex:y ; ex:size" if n < broken else " ex:size"
+        )
+        for n in range(40)
+    ]
+    graph, shapes, folder = tmp_path / "g.ttl", tmp_path / "s.ttl", tmp_path / "mine"
+    prefixes = f"@prefix ex: <{EX}> . @prefix rdfs: <{RDFS}> .\n"
+    graph.write_text(prefixes + "\n".join(lines), "utf-8")
+    shapes.write_text(
+        f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
+        [] a sh:NodeShape ; sh:targetSubjectsOf <{EX}wrong> ; sh:property [
+            sh:path <{EX}wrong> ; sh:maxCount 0 ] .
+        [] a sh:NodeShape ; sh:targetSubjectsOf <{EX}size> ; sh:property [
+            sh:path <{EX}size> ; sh:maxCount 1 ] .""",
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", graph, "--shapes", shapes, "--out", folder)
+    assert done.code == 0, done.err
+    page = (folder / "readiness.md").read_text("utf-8")
+    assert reason in page
+    assert advice in page
+    assert ("Give the things unique" in page) is advice.startswith("Give")
+
+
 def test_values_without_a_datatype_have_the_one_that_shapes_demand(tmp_path: Path) -> None:
     graph, shapes, folder = tmp_path / "lines.ttl", tmp_path / "own.ttl", tmp_path / "mine"
     lines = [
