@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kg.base.errors import EmptyGraphError
 from kg.base.plain_text import format_count, join_first
 from kg.claims import Claim
-from kg.terms import to_ntriples
+from kg.terms import is_blank, is_iri, is_literal, to_ntriples
 from kg.triples.base_iris import choose_base_iris
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index, Triple
@@ -237,3 +237,39 @@ def write_ntriples(index: Index) -> bytes:
     lines = [f"{render(s)} {render(p)} {render(o)} .\n" for s, p, o in index.iter_triples()]
     lines.sort()
     return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def find_unwritable_triples(index: Index) -> frozenset[Triple]:
+    """Finds the triples with a malformed IRI or language tag, which no valid N-Triples can state.
+
+    Lenient parsers such as this package's read them, others refuse the whole file.
+    """
+    terms = index.terms
+    are_valid: dict[str, bool] = {}
+    malformed = set()
+    for term, text in enumerate(terms.texts):
+        if is_blank(text):
+            continue
+        # Only what follows the text of a literal can be malformed.
+        part = '""' + text.rpartition('"')[2] if is_literal(text) else text
+        if part not in are_valid:
+            are_valid[part] = _is_valid_term(part)
+        if not are_valid[part]:
+            malformed.add(term)
+    if not malformed:
+        return frozenset()
+    return frozenset(t for t in index.iter_triples() if not malformed.isdisjoint(t))
+
+
+def _is_valid_term(text: str) -> bool:
+    import pyoxigraph
+
+    try:
+        if is_iri(text):
+            pyoxigraph.NamedNode(text)
+        elif text != '""':
+            line = f"<x:s> <x:p> {text} .".encode()
+            list(pyoxigraph.parse(line, pyoxigraph.RdfFormat.N_TRIPLES))
+    except (ValueError, SyntaxError):  # UnicodeEncodeError is a ValueError
+        return False
+    return True

@@ -1,9 +1,9 @@
 """Sets true facts aside, so that a graph that states everything still has something unknown.
 
 G is the given graph. Of each predicate, some subjects that have a value are drawn, and their values
-are set aside, together with what these would follow from. G' is the rest: cards are made from it,
-and systems must use it. Its answers to questions about such subjects are unknown, so that whoever
-answers from memory instead of evidence is found out.
+are set aside, together with what these would follow from. G' is the rest, without malformed IRIs:
+cards are made from it, and systems must use it. Its answers to questions about such subjects are
+unknown, so that whoever answers from memory instead of evidence is found out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from kg.claims import Claim
 from kg.entailment import Closure
+from kg.graph import find_unwritable_triples
 from kg.profile.graph_changes.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
@@ -46,7 +47,6 @@ MAX_TRIED_ANCHORS = 24
 """Maximum number of anchors of a term that are looked at to find one that others keep."""
 LARGE_POOL = 5
 """A pool with this many times as many terms as needed is taken to have enough that can be named."""
-
 
 LEFT_OUT = "that break the shapes"
 NO_NAME = "without a unique, readable name"
@@ -195,11 +195,11 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
             chosen.append(candidate)
             drawn.facts.update(candidate.links)
             drawn.claims.update(make_triple(candidate.x, a) for a in candidate.anchors)
-    full_graph, full_closure = lookup.kb.graph, lookup.kb.oracle.closure
-    graph, closure = full_graph, full_closure
+    graph, closure = full_graph, full_closure = lookup.kb.graph, lookup.kb.oracle.closure
     triples: frozenset[Triple] = frozenset()
+    unwritable = find_unwritable_triples(full_graph.index) if chosen else triples
     for number in range(MAX_PASSES):
-        wanted = frozenset(itertools.chain.from_iterable(c.triples for c in chosen))
+        wanted = unwritable.union(*(c.triples for c in chosen))
         if not triples <= wanted:  # Some terms keep their values.
             graph, closure, triples = full_graph, full_closure, frozenset()
         if wanted != triples:
@@ -222,7 +222,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
             _has_kind(reduced, candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
         ):
             unknowns[candidate.pool_number].anchors[candidate.x] = candidate.anchors
-    return SetAside(reduced, triples, tuple(unknowns))
+    return SetAside(reduced, triples - unwritable, tuple(unknowns))
 
 
 def _draw_candidates(

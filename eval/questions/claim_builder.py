@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from eval.questions.mentions import Mention, build_unit_key
+from eval.questions.mentions import Mention, build_unit_key, tokenise_text
 from eval.questions.question import Question
 from kg.claims import Claim
-from kg.literals import NUMERIC, parse_number
+from kg.literals import NUMERIC
 from kg.terms import RDF_TYPE, RDFS, XSD, parse_literal, write_literal
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class ClaimBuilder:
             pred: (self._find_classes(pred, "domain"), self._find_classes(pred, "range"))
             for pred in preds
         }
+        self._numbers: dict[str, Mapping[Decimal, Sequence[str]]] = {}
 
     def fits_predicate(self, pred: str, subj: Mention, obj: Mention) -> bool:
         """Whether the subject is an entity, and the object an entity or value as required."""
@@ -50,7 +52,7 @@ class ClaimBuilder:
         """Builds the claims of two mentions: one for each combination of their homonyms."""
         claims: list[Claim] = []
         for s in subj.entities:
-            if own_values := self._list_own_values(pred, obj):
+            if own_values := self._choose_values(s, pred, self._list_own_values(pred, obj)):
                 claims += [Claim(s, pred, value) for value in own_values]
             elif obj.number:
                 claims.append(Claim(s, pred, self._build_literal(s, pred, obj.number)))
@@ -114,23 +116,43 @@ class ClaimBuilder:
             if p is not None and o is not None and index.find_subjects(p, o)
         ]
 
-    def _build_literal(self, subj: str, pred: str, digits: str) -> str:
-        """Builds the literal of a number, in the graph's own spelling if it has that value."""
+    def _choose_values(self, subj: str, pred: str, values: Sequence[str]) -> Sequence[str]:
+        """Chooses among values that are written alike those that the graph states of a subject."""
         index, terms = self._index, self._index.terms
         s, p = terms.get(subj), terms.get(pred)
-        if s is not None and p is not None:
-            for o in index.find_objects(s, p):
-                text = terms.get_text(o)
-                if parse_number(text) == float(digits):
-                    return text
+        stated = set() if s is None or p is None else set(index.find_objects(s, p))
+        return [value for value in values if terms.get(value) in stated] or values
+
+    def _build_literal(self, subj: str, pred: str, digits: str) -> str:
+        """Builds the literal of a number: the subject's own if it has that value, or another's.
+
+        One predicate may have years beside dates, and numbers beside texts: a question does not
+        say which datatype a number has.
+        """
         datatype = self.datatypes[pred]
-        as_others = Mention(0, 1, values=(write_literal(digits, datatype),))
-        if own_values := self._list_own_values(pred, as_others):
-            return own_values[0]
+        written_alike = self._list_numbers(pred).get(Decimal(digits), ())
+        if written_alike:
+            values = self._choose_values(subj, pred, written_alike)
+            return min(values, key=lambda text: parse_literal(text).datatype != datatype)
         is_integer = not any(sign in digits for sign in ".eE")
         if datatype not in NUMERIC or (not is_integer and datatype == XSD + "integer"):
             datatype = XSD + ("integer" if is_integer else "decimal")
         return write_literal(digits, datatype)
+
+    def _list_numbers(self, pred: str) -> Mapping[Decimal, Sequence[str]]:
+        """Lists the values of a predicate that are written as numbers, of whatever datatype."""
+        known = self._numbers.get(pred)
+        if known is None:
+            terms = self._index.terms
+            p = terms.get(pred)
+            numbers: dict[Decimal, list[str]] = {}
+            for o in self._index.list_distinct_objects(p) if p is not None else ():
+                text = terms.get_text(o)
+                number = _parse_decimal(text) if terms.is_literal(o) else None
+                if number is not None:
+                    numbers.setdefault(number, []).append(text)
+            known = self._numbers[pred] = numbers
+        return known
 
     def _find_datatype(self, pred: str) -> str:
         """Finds the datatype of a predicate's values; empty when they are entities."""
@@ -158,3 +180,16 @@ class ClaimBuilder:
         side = 0 if constraint == "domain" else 1
         nodes = dict.fromkeys(terms.get_text(pair[side]) for pair in self._index.iter_pairs(p))
         return frozenset(cls for iri in nodes for cls in self._kb.verbaliser.collect_types(iri))
+
+
+def _parse_decimal(term: str) -> Decimal | None:
+    """Returns the number that a literal is written as; also of "(030)", which a reader calls so."""
+    lexical = parse_literal(term).lexical
+    try:
+        number = Decimal(lexical.strip())
+    except InvalidOperation:
+        tokens = tokenise_text(lexical)
+        if len(tokens) != 1 or not tokens[0].number:
+            return None
+        number = Decimal(tokens[0].key)
+    return number if number.is_finite() else None

@@ -167,26 +167,37 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
 def _explain_few_subjects(profile: PredicateProfile) -> str:
     """Says what the subjects lack that cannot be asked about."""
     left = profile.known_subjects
+    total = format_count(left, "subject")
+    n_broken = left - profile.kept_subjects
     lost = []
-    for n, what in (
-        (profile.named_subjects, "a unique, readable name"),
-        (profile.stated_subjects, "a value that a question can state"),
-        (profile.nameable_subjects, "another fact"),
+    for n, verb, what in (
+        (profile.kept_subjects, "break", "none of your shapes"),
+        (profile.named_subjects, "have", "a unique, readable name"),
+        (profile.kept_value_subjects, "have", "a value that breaks none of your shapes"),
+        (profile.stated_subjects, "have", "a value that a question can state"),
+        (profile.nameable_subjects, "have", "another fact"),
     ):
         if n < left:
-            lost.append((n, what))
+            singular = "has" if verb == "have" else f"{verb}s"
+            lost.append((n, f"{verb if n > 1 else singular} {what}"))
         left = n
-    total = format_count(profile.known_subjects, "subject")
     if not lost:
         return f"fewer than {3 * MIN_CEILING} subjects have a value"
+    if len(lost) == 1 and n_broken:
+        which = f"{n_broken:,} of {total}" if left else f"all of its {total}"
+        return f"{which} {'are' if n_broken > 1 else 'is'} left out for breaking your shapes"
     start = f"{f'only {left:,}' if left else 'none'} of {total}"
     if len(lost) == 1:
-        return f"{start} {'have' if left > 1 else 'has'} {lost[0][1]}"
+        return f"{start} {lost[0][1]}"
     steps = [
-        f"{f'{n:,}' if n else 'none'} {'of these ' * bool(number)}"
-        f"{'have' if n > 1 else 'has'} {what}"
+        f"{f'{n:,}' if n else 'none'} {'of these ' * bool(number)}{what}"
         for number, (n, what) in enumerate(lost)
     ]
+    if n_broken:
+        steps[0] = (
+            f"{n_broken:,} {'are' if n_broken > 1 else 'is'} left out for breaking your shapes"
+        )
+        steps[1] = steps[1].replace("of these", "of the others", 1)
     return f"{start} can be asked about: {join_list(steps)}"
 
 

@@ -14,7 +14,7 @@ from kg.base.errors import GraphTooLargeError
 from kg.base.plain_text import format_count
 from kg.claims import Claim
 from kg.entailment import Closure
-from kg.graph import Graph
+from kg.graph import Graph, find_unwritable_triples
 from kg.profile.answers import (
     UnknownAnswer,
     explain_ineffective_answers,
@@ -179,17 +179,19 @@ def draft_domain(
             + render_shapes(kept, nouns),
             ANSWERS_FILE: f"# {HEAD}\n{render_answers(rows, answers, drafted, kept, nouns)}",
             **({CLASS_LINKS: render_class_links(class_links, HEAD)} if class_links else {}),
-            **(
-                {PREPARED_GRAPH: f"# {HEAD}\n{prepared.graph.to_ntriples().decode()}"}
-                if is_changed
-                else {}
-            ),
+            **({PREPARED_GRAPH: f"# {HEAD}\n{_write_graph(prepared.graph)}"} if is_changed else {}),
             READINESS_PAGE: f"<!-- {HEAD} -->\n{render_page(report)}",
         },
         report,
         tuple(unknown),
         tuple(explain_ineffective_answers(answers, rows, kept.values())),
     )
+
+
+def _write_graph(graph: Graph) -> str:
+    """Writes a graph as N-Triples, without facts that these cannot state."""
+    unwritable = find_unwritable_triples(graph.index)
+    return (graph.without(unwritable) if unwritable else graph).to_ntriples().decode()
 
 
 class _OwnRules(NamedTuple):
@@ -252,7 +254,7 @@ def _assess(
     labels = naming.make_labels(graph)
     pages = find_web_pages(graph, labels)
     names = Names(graph, labels, {*own.broken.nodes, *pages.values})
-    profiler = GraphProfiler(graph, names, naming.predicates, closure.index)
+    profiler = GraphProfiler(graph, names, naming.predicates, closure.index, own.broken.nodes)
     reader = AxiomReader(graph)
     declarations = reader.read_declarations()
     judged = []

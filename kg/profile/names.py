@@ -49,6 +49,11 @@ MIN_FORMAL_SHARE = 0.9
 that."""
 MAX_MEAN_NAME_LENGTH = 60
 """Maximum mean length of the values of a naming predicate, in characters."""
+MAX_TITLE_LENGTH = 100
+"""Maximum length of a title that a question can quote, in characters."""
+MIN_SHORT_TITLES = 0.5
+"""Minimum share of such titles among the values of a predicate called just "name", "title" or
+"label", if their mean length is above the maximum. What has a longer one is not asked about."""
 
 MIN_PART = 3
 """Minimum length of a name that is a part of another one; with this length, it must be a word."""
@@ -114,8 +119,8 @@ def is_usable_iri(iri: str) -> bool:
 def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
     """Finds the graph's own predicates whose values are names: short, and different ones.
 
-    Those called just "name", "title" or "label" come first. Common names of what has a formal one
-    are none: "wolves and dogs" is called Canidae.
+    Those called just "name", "title" or "label" come first, those with many long titles last.
+    Common names of what has a formal one are none: "wolves and dogs" is called Canidae.
     """
     index, terms = graph.index, graph.index.terms
     found = []
@@ -136,17 +141,25 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
             and all(map(terms.is_literal, values))
             and len(values)
             >= (MIN_DISTINCT_PLAIN_NAMES if is_plain else MIN_DISTINCT_NAMES) * n_subjects
-            and sum(len(terms.get_text(o)) for o in values) <= MAX_MEAN_NAME_LENGTH * len(values)
+            and (are_short := _are_short([len(terms.get_text(o)) for o in values], is_plain))
         ):
-            found.append((not is_plain, name != iri, iri))
+            found.append((are_short == "titles", not is_plain, name != iri, iri))
             named[iri] = {s for s, _ in pairs}
     formal = set().union(*(named[iri] for iri in named if not _INFORMAL.search(iri)))
     return tuple(
         iri
-        for _, _, iri in sorted(found)
+        for *_, iri in sorted(found)
         if not _INFORMAL.search(iri)
         or len(named[iri] & formal) < MIN_FORMAL_SHARE * len(named[iri])
     )
+
+
+def _are_short(lengths: list[int], is_plain: bool) -> str:
+    """Returns whether values are short enough for names, or at least for titles; else empty."""
+    if sum(lengths) <= MAX_MEAN_NAME_LENGTH * len(lengths):
+        return "names"
+    n_short = sum(length <= MAX_TITLE_LENGTH for length in lengths)
+    return "titles" if is_plain and n_short >= MIN_SHORT_TITLES * len(lengths) else ""
 
 
 def _names_another(index: Index, iri: str, subjects: Collection[int]) -> bool:

@@ -100,8 +100,12 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Facts that follow from others by the graph's axioms. The numbers below count them, too."""
     known_subjects: int
     """Subjects with a value."""
+    kept_subjects: int
+    """Those of them that break none of the user's shapes."""
     named_subjects: int
-    """Those of them with a unique, readable name."""
+    """Those of these with a unique, readable name."""
+    kept_value_subjects: int
+    """Those of these with a value that breaks none of the user's shapes."""
     stated_subjects: int
     """Those of these with a value that a question can state."""
     nameable_subjects: int
@@ -146,6 +150,7 @@ class GraphProfiler:
         names: the names in it.
         naming_predicates: predicates whose values are names, which are not profiled.
         closure: the graph with all that follows from it by its axioms; by default the graph alone.
+        broken: the nodes that break the user's shapes; ``names`` cannot name them.
     """
 
     def __init__(
@@ -154,8 +159,12 @@ class GraphProfiler:
         names: Names,
         naming_predicates: Collection[str] = (),
         closure: Index | None = None,
+        broken: Collection[str] = (),
     ) -> None:
         self._index = graph.index
+        self._broken = {
+            term for text in broken if (term := graph.index.terms.get(text)) is not None
+        }
         self._closure = graph.index if closure is None else closure
         self._names = names
         terms = self._index.terms
@@ -252,6 +261,8 @@ class GraphProfiler:
             is_acyclic=_is_acyclic(links),
             derived_facts=self._closure.count_triples(p) - len(pairs),
             known_subjects=len(known),
+            kept_subjects=sum(s not in self._broken for s in known),
+            kept_value_subjects=sum(not self._broken.issuperset(v) for v in of_named.values()),
             named_subjects=len(of_named),
             stated_subjects=sum(any(map(is_nameable, every)) for every in of_named.values()),
             nameable_subjects=len(named),

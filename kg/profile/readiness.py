@@ -55,6 +55,8 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     subjects: int
     blank: int
     """Subjects that are blank nodes, which have no name."""
+    broken: int
+    """Subjects that break the user's own shapes, which no card mentions."""
     named: int
     """Subjects with a unique, readable name."""
     nameable: int
@@ -285,6 +287,8 @@ def _summarise(rows: tuple[Readiness, ...], n_asked: int, ceiling: int, vocabula
         )
     with_rule = [row for row in rows if row.rule]
     if with_rule and not any(row.named for row in with_rule):
+        if _are_mostly_broken(with_rule):
+            return "Nothing can be asked: the things that rules are about break your shapes."
         return (
             "Nothing can be asked: the things that rules are about have no unique, readable names."
         )
@@ -314,6 +318,12 @@ def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
             f"{n_blank:,} of {sum(row.subjects for row in with_rule):,} facts for which there is a "
             "rule are about blank nodes: give these IRIs and names (rdfs:label)."
         )
+    if _are_mostly_broken(with_rule):
+        return (
+            f"{sum(row.broken for row in with_rule):,} of "
+            f"{sum(row.subjects for row in with_rule):,} subjects for which there is a rule break "
+            "your shapes: correct the data or the shapes, or run this again without --shapes."
+        )
     if 2 * sum(row.named for row in with_rule) < sum(row.subjects for row in with_rule):
         return (
             "Give the things unique, readable names: rdfs:label, skos:prefLabel, or a predicate of "
@@ -322,6 +332,10 @@ def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
     if all(row.subjects < 3 * MIN_CEILING for row in rows):
         return f"Give more data: a predicate needs at least {3 * MIN_CEILING} subjects."
     return "Rules of your own can be added by --shapes."
+
+
+def _are_mostly_broken(rows: Collection[Readiness]) -> bool:
+    return 2 * sum(row.broken for row in rows) > sum(row.subjects for row in rows)
 
 
 def describe_doubtful(report: ReadinessReport) -> str:
@@ -378,6 +392,7 @@ def _assess_predicate(
         facts=profile.facts,
         subjects=profile.subjects,
         blank=profile.blank_subjects,
+        broken=profile.known_subjects - profile.kept_subjects,
         named=profile.named_subjects,
         nameable=profile.nameable_subjects,
         ceiling=0 if reason else compute_ceiling(profile, rule, kinds),

@@ -108,19 +108,25 @@ class Shapes:
                 )
         return Shapes(self._graph, self.shapes, tuple(selected), self.notes, self._left_out)
 
-    def select_constraints(self, shape_iris: Iterable[str], predicates: Iterable[str]) -> Shapes:
+    def select_constraints(
+        self,
+        shape_iris: Iterable[str],
+        predicates: Iterable[str],
+        met_datatypes: Iterable[str] = (),
+    ) -> Shapes:
         """Returns a copy in which only these shapes have targets, without what cannot be violated.
 
         Args:
             shape_iris: shapes with targets.
             predicates: the predicate of a claim, and those of what follows from it. Constraints
                 that no triple with one of these can violate are left out.
+            met_datatypes: datatypes that all values in these triples are known to have.
 
         Raises:
             ShapesError: one of them is not a shape with a target.
         """
         selected = self.select_shapes(shape_iris)
-        excerpt = Excerpt(self.shapes, self._fixed_shapes, tuple(predicates))
+        excerpt = Excerpt(self.shapes, self._fixed_shapes, tuple(predicates), tuple(met_datatypes))
         excerpt.reduce(selected.targeted_nodes)
         if not excerpt.shapes:
             return selected

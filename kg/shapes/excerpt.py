@@ -80,6 +80,7 @@ class Excerpt:
         shapes: all shapes, by node.
         fixed: those that must stay whole (see ``find_fixed_shapes``).
         predicates: the predicate of the claim, and those of the triples that follow from it.
+        met_datatypes: datatypes that the values of these triples are known to have.
 
     Attributes:
         shapes: the shapes that have fewer constraints now, by node.
@@ -87,11 +88,16 @@ class Excerpt:
     """
 
     def __init__(
-        self, shapes: Mapping[str, Shape], fixed: Collection[str], predicates: Collection[str]
+        self,
+        shapes: Mapping[str, Shape],
+        fixed: Collection[str],
+        predicates: Collection[str],
+        met_datatypes: Collection[str] = (),
     ) -> None:
         self._all = shapes
         self._fixed = frozenset(fixed)
         self._predicates = frozenset(predicates)
+        self._met_datatypes = frozenset(met_datatypes)
         self._visited: set[str] = set()
         self.shapes: dict[str, Shape] = {}
         self.left_out: list[LeftOut] = []
@@ -158,6 +164,8 @@ class Excerpt:
         component = parameter.component
         if component in ("MinCount", "HasValue"):
             return False  # another value takes none away
+        if component == "Datatype" and self._met_datatypes.issuperset(parameter.terms):
+            return shape.path_text not in self._predicates and self._reads(shape)
         if component == "Property" and not self._reads(shape):
             return self._has_violable(parameter.shapes[0], set())
         return self._reads(shape) or self._mentions(parameter, set())

@@ -46,13 +46,15 @@ class Omission(NamedTuple):
     """What it is, in the plural, for the note."""
     is_constraint: bool
     """Whether the shape loses a constraint, so that it accepts more nodes."""
+    place: str = ""
+    """Where it is, for the note; see ``find_place``."""
 
 
 def find_omissions(graph: Graph, where: str) -> list[Omission]:
     """Finds what can be recognised as unsupported by the terms used.
 
     Raises:
-        ShapesError: a term is probably a misspelt term of SHACL.
+        ShapesError: a term is a misspelt term of SHACL.
     """
     from rdflib import URIRef
 
@@ -90,13 +92,47 @@ def leave_out(graph: Graph, omissions: Iterable[Omission]) -> list[Omission]:
         if omission.is_constraint and omission.node not in visited:
             visited.add(omission.node)
             pending += _find_dependents(graph, omission.node)
+    placed = [o._replace(place=find_place(graph, o.node)) if o.feature else o for o in done]
     for omission in done:
         predicate = URIRef(omission.predicate)
         values = list(graph.objects(omission.node, predicate))
         for value in values if omission.value is None else [omission.value]:
             graph.remove((omission.node, predicate, value))
             _remove_unused(graph, value)
-    return list(done)
+    return placed
+
+
+def find_place(graph: Graph, node: Node, name: str = "") -> str:
+    """Returns how a reader finds a node: by its IRI, or else what it is inside and its message.
+
+    A blank node's label is our own, and tells a reader nothing.
+
+    Args:
+        graph: the graph.
+        node: the node.
+        name: how a blank node is called; its label if nothing better is known.
+    """
+    from rdflib import BNode, URIRef
+
+    if not isinstance(node, BNode):
+        return str(node)
+    if name and not name.startswith("_:"):
+        return name
+    message = next(iter(sorted(map(str, graph.objects(node, URIRef(SH + "message"))))), "")
+    quoted = f" (“{clean_text(message, MAX_NAME_LENGTH)}”)" if message else ""
+    found = ""
+    pending: list[Node] = [node]
+    visited: set[Node] = {node}
+    while pending and not found:
+        owners = sorted({s for n in pending for s in graph.subjects(None, n)} - visited, key=str)
+        visited.update(owners)
+        found = next((str(owner) for owner in owners if isinstance(owner, URIRef)), "")
+        pending = [owner for owner in owners if isinstance(owner, BNode)]
+    if found:
+        return f"inside {found}{quoted}"
+    targets = (o for p in sorted(TARGET_PROPERTIES) for o in graph.objects(node, URIRef(SH + p)))
+    target = next(iter(sorted(str(o) for o in targets if isinstance(o, URIRef))), "")
+    return f"of {target}{quoted}" if target else f"without a name{quoted}"
 
 
 def _find_dependents(graph: Graph, shape: Node) -> Iterator[Omission]:
@@ -216,17 +252,18 @@ def describe_omissions(omissions: Iterable[Omission]) -> tuple[str, ...]:
     from rdflib import BNode
 
     counts: Counter[str] = Counter()
-    examples: dict[str, str] = {}
+    examples: dict[str, tuple[bool, str]] = {}
     for omission in omissions:
         if omission.feature:
             counts[omission.feature] += 1
-            # A blank node's label is our own, so it tells a reader nothing.
-            if not isinstance(omission.node, BNode):
-                examples.setdefault(
-                    omission.feature, clean_text(str(omission.node), MAX_NAME_LENGTH)
-                )
+            is_blank = isinstance(omission.node, BNode)
+            place = clean_text(omission.place, 2 * MAX_NAME_LENGTH)
+            example = examples.get(omission.feature)
+            if place and (example is None or (example[0] and not is_blank)):
+                examples[omission.feature] = is_blank, place
     return tuple(
         f"shapes: {n} × {feature} left out"
-        + (f", e.g. of {examples[feature]}" if feature in examples else "")
+        + (f", e.g. {'' if is_blank else 'of '}{place}" if place else "")
         for feature, n in sorted(counts.items())
+        for is_blank, place in [examples.get(feature, (False, ""))]
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from kg.base.errors import ShapesError
 from kg.shapes.model import SH_VIOLATION, Parameter, Shape, SparqlQuery, Targets
-from kg.shapes.omissions import Omission
+from kg.shapes.omissions import Omission, find_place
 from kg.shapes.paths import format_result_path, format_sparql_path, parse_path, read_list
 from kg.shapes.queries import (
     UnsupportedPartError,
@@ -114,7 +114,7 @@ class ShapeReader:
             # SHACL does not define what recursive shapes mean.
             raise UnsupportedPartError("references of shapes to themselves")
         own_name = text if not isinstance(node, BNode) else name or text
-        where = self._format_location(own_name)
+        where = self._format_location(find_place(self.graph, node, own_name))
         if text not in self.shapes:
             self._read_new_shape(node, text, ancestors, own_name, where)
         # A shape read before can be nested deeper here than where it was first read.
@@ -190,7 +190,7 @@ class ShapeReader:
         if path_node is None:
             for key in _PROPERTY_SHAPE_PARAMETERS:
                 if key in keys:
-                    raise ShapesError(f"sh:{key} needs a shape with sh:path", where=where)
+                    self._leave_out(node, key, None, f"sh:{key} in a shape without sh:path")
         yield from self._read_value_parameters(node, where)
         yield from self._read_string_parameters(node, keys, where)
         for key in ("not", "node", "property"):

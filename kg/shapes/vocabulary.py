@@ -1,14 +1,14 @@
-"""Classifies the SHACL terms of a shapes graph, and refuses probable typos.
+"""Classifies the SHACL terms of a shapes graph, and refuses misspelt ones.
 
-pySHACL silently ignores parameters it does not know, so a constraint with a misspelt or
-unsupported term would never be checked, and claims that break it would be licensed. Therefore
-every predicate and type in the ``sh:`` namespace must be known. What SHACL defines and Epoché does
-not evaluate is in ``UNSUPPORTED_TERMS``; ``omissions`` names it and leaves it out.
+pySHACL silently ignores parameters it does not know, so a constraint with a misspelt term would
+never be checked, and claims that break it would be licensed. What differs from a term of SHACL in
+one letter is misspelt and refused. Other unknown terms ("datatypeIn", "minValue") are a publisher's
+own: ``omissions`` names them and leaves them out, and so it does with what SHACL defines and Epoché
+does not evaluate (``UNSUPPORTED_TERMS``).
 """
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from kg.base.errors import ShapesError
@@ -170,8 +170,9 @@ UNSUPPORTED_TERMS: dict[str, UnsupportedTerm] = {
 """Predicates of SHACL and its extensions that are not evaluated, by local name."""
 
 _SEVERITIES = frozenset(["Violation", "Warning", "Info", "Debug", "Trace"])
-_MIN_TYPO_SIMILARITY = 0.85
-"""Minimum similarity (0 to 1) to a SHACL term at which an unknown term is taken for a typo."""
+_MIN_MISSPELT_LENGTH = 4
+"""Minimum length of a SHACL term that another one may be a misspelling of: "or" may be meant by
+any two letters."""
 
 KNOWN_TERMS = (
     CONSTRAINT_PARAMETERS
@@ -191,7 +192,7 @@ def find_unsupported_terms(graph: Graph, where: str) -> dict[str, UnsupportedTer
     ``owl:imports sh:`` and in shapes about shapes (``sh:path sh:minCount``).
 
     Raises:
-        ShapesError: a term is probably a misspelt term of SHACL.
+        ShapesError: a term is a misspelt term of SHACL.
     """
     from rdflib import URIRef
 
@@ -214,10 +215,27 @@ def find_unsupported_terms(graph: Graph, where: str) -> dict[str, UnsupportedTer
 
 
 def _refuse_typo(name: str, known: frozenset[str], where: str) -> None:
-    close_matches = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_MIN_TYPO_SIMILARITY)
-    if name not in known and close_matches:
+    if name in known:
+        return
+    meant = next((term for term in sorted(known) if _is_misspelt(name, term)), "")
+    if meant:
         raise ShapesError(
-            f"sh:{name} is not a SHACL term",
-            where=where,
-            hint=f"Did you mean sh:{close_matches[0]}?",
+            f"sh:{name} is not a SHACL term", where=where, hint=f"Did you mean sh:{meant}?"
         )
+
+
+def _is_misspelt(name: str, term: str) -> bool:
+    """Returns whether a name is a term with one letter missing, added, wrong or misplaced.
+
+    Capitals do not count.
+    """
+    if len(term) < _MIN_MISSPELT_LENGTH:
+        return False
+    name, term = name.casefold(), term.casefold()
+    n_alike = next(
+        (i for i, pair in enumerate(zip(name, term, strict=False)) if pair[0] != pair[1]),
+        min(len(name), len(term)),
+    )
+    rest, meant = name[n_alike:], term[n_alike:]
+    is_swapped = rest[:2] == meant[1::-1] and rest[2:] == meant[2:]
+    return is_swapped or meant[1:] == rest or rest[1:] in (meant, meant[1:])

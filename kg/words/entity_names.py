@@ -9,7 +9,7 @@ from kg.base.templates import Renderer
 from kg.domain import Domain, compile_naming
 from kg.terms import RDF_TYPE, RDFS
 from kg.words.name_forms import find_distinct_ending
-from kg.words.readable_names import is_clause
+from kg.words.readable_names import needs_quotes
 
 if TYPE_CHECKING:
     from kg.triples.index import Index
@@ -52,7 +52,7 @@ class EntityNames:
         label = self._make_label_unique(iri)
         template = self._find_naming_template(iri)
         if template is None:
-            return f"“{label}”" if is_clause(label) else label
+            return f"“{label}”" if needs_quotes(label) else label
         # 40 characters more than a name may have, for the words of the template.
         return clean_text(template(label=label, iri=iri), MAX_NAME_LENGTH + 40) or label
 

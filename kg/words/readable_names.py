@@ -8,6 +8,8 @@ from kg.base.plain_text import MAX_NAME_LENGTH
 
 MAX_VALUE_WORDS = 20
 """Maximum number of words of a value that a question may state."""
+MAX_UNQUOTED_WORDS = 10
+"""Maximum number of words of a name that stands in a sentence without quotes."""
 _MISSING_VALUES = frozenset(
     {
         *("unknown", "not known", "n/a", "n.a", "not available", "not applicable", "none", "null"),
@@ -40,6 +42,8 @@ _CLAUSE = re.compile(
     r"[^“”\"]*[^\s“”\"](?<!\bthat)(?<!\bwhich)(?<!\bwho)(?<!\bwhat)(?<!\bwhere)(?<!\bwhen)(?<!\bhow)"
     r" (?:is|are|was|were|has|have|had|cannot|(?:do|does|did|must|should) not) [^“”\"]+"
 )
+# "Is Glue Safe?", "Old Papers. A Review", but not "Prof. Smith".
+_SENTENCE_END = re.compile(r"[^\W\d_]{2}[?!](?:\s|$)|[^\W\d_]{6}\.\s[A-Z]")
 _UUID = re.compile(
     r"\b(?:[0-9a-fA-F]{8}(?:[- ][0-9a-fA-F]{4}){3}[- ][0-9a-fA-F]{12}"
     r"|(?=\d*[a-fA-F])[0-9a-fA-F]{32,})\b"
@@ -129,6 +133,18 @@ def is_clause(name: str) -> bool:
     Only verbs in small letters count: "Al Has River" is a name.
     """
     return _CLAUSE.fullmatch(name) is not None
+
+
+def needs_quotes(name: str) -> bool:
+    """Returns whether a name cannot be told from the words around it: a clause or a long title.
+
+    >>> needs_quotes("Is Glue Safe?"), needs_quotes("Royal Society")
+    (True, False)
+    """
+    if any(mark in name for mark in '“”"'):
+        return False
+    is_long = len(name.split()) > MAX_UNQUOTED_WORDS
+    return is_long or _SENTENCE_END.search(name) is not None or is_clause(name)
 
 
 def is_readable_label(name: str) -> bool:

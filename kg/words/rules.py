@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from kg.base.plain_text import capitalise_sentence, clean_text
@@ -12,7 +13,16 @@ from kg.shapes import Constraint, Shapes
 from kg.shapes.description import describe_constraints
 from kg.shapes.model import SH_VIOLATION
 from kg.single_values import get_limited_predicate
-from kg.terms import OWL, RDF, RDF_TYPE
+from kg.terms import (
+    OWL,
+    RDF,
+    RDF_LANG_STRING,
+    RDF_TYPE,
+    XSD,
+    XSD_STRING,
+    is_literal,
+    parse_literal,
+)
 from kg.words.axioms import PROPERTY_RELATIONS, find_axioms_about, render_axiom
 from kg.words.constraints import render_constraint
 from kg.words.phrasebook import Phrasebook
@@ -21,6 +31,9 @@ _COMPARISON_KEYS = ("equals", "disjoint", "lessThan", "lessThanOrEquals")
 """Parameters of SHACL constraints that name another predicate."""
 _MAX_MESSAGE_LENGTH = 400
 """Maximum characters of an ``sh:message`` that are used."""
+
+
+_TEXT_DATATYPES = frozenset((XSD_STRING, XSD + "normalizedString", XSD + "token", RDF_LANG_STRING))
 
 
 class RuleBook:
@@ -62,7 +75,8 @@ class RuleBook:
         """Returns what the rules about ``pred`` describe: shapes, or parts of these.
 
         The domain's own rules describe whole shapes. The others leave out what no claim with this
-        predicate can violate: constraints on other predicates, and minimum counts.
+        predicate can violate: constraints on other predicates, minimum counts, and that values are
+        texts, if all values of the graph are.
         """
         shapes = self._phrasebook.shapes
         if shapes is None:
@@ -70,7 +84,27 @@ class RuleBook:
         names = dict.fromkeys(shape for rule in self.get_rules(pred) for shape in rule.shapes)
         if self._list_domain_rules(pred):
             return shapes.select_shapes(names)
-        return shapes.select_constraints(names, self._find_implied_predicates(pred))
+        return self._select_constraints(shapes, names, pred)
+
+    def _select_constraints(self, shapes: Shapes, names: Iterable[str], pred: str) -> Shapes:
+        predicates = self._find_implied_predicates(pred)
+        return shapes.select_constraints(names, predicates, self._find_text_datatypes(predicates))
+
+    def _find_text_datatypes(self, predicates: Iterable[str]) -> list[str]:
+        """Returns the datatype of texts that all values of some predicates have; empty if none.
+
+        That they have it is no rule for a reader, since no sentence shows it, and none that a
+        claim of these values can break.
+        """
+        index = self._phrasebook.index
+        ids = [p for one in predicates if (p := index.terms.get(one)) is not None]
+        values = [o for p in ids for o in index.list_distinct_objects(p)]
+        found: set[str] = set()
+        for text in map(index.terms.get_text, values):
+            found.add(parse_literal(text).datatype if is_literal(text) else "")
+            if len(found) > 1 or not found <= _TEXT_DATATYPES:
+                return []
+        return list(found)
 
     def _list_domain_rules(self, pred: str) -> list[Rule]:
         return [rule for rule in self._phrasebook.domain.rules if pred in rule.predicates]
@@ -155,7 +189,7 @@ class RuleBook:
         ]
         if shapes is None or not names:
             return []
-        parts = shapes.select_constraints(names, self._find_implied_predicates(pred))
+        parts = self._select_constraints(shapes, names, pred)
         return [
             Rule(_make_rule_id(shape), text, (pred,), shapes=(shape,))
             for shape, constraints in _list_constraints(parts).items()

@@ -12,6 +12,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import pyoxigraph
 import pytest
 from card_triples import read_card_triples
 from hypothesis import HealthCheck, given, settings
@@ -407,6 +408,25 @@ def test_faithfulness_cards_leave_the_others_as_they_are(rivers: KnowledgeBase) 
     # An upper bound that is not reached is no shortage.
     many = make_cards(rivers, CardPlan(per_label=15, faithfulness=True, num_faithfulness=10_000))
     assert not many.missing
+
+
+def test_written_graph_is_valid_though_the_given_one_has_malformed_iris(tmp_path: Path) -> None:
+    graph, shapes = write_graph(tmp_path, 120, 3)
+    malformed = ["<http://e/a#b#c>", "<http://e/a b>", '"x"^^<http://e/d#d#d>', "<http://e/%>"]
+    lines = [f"<{EX}p{n}> <{EX}knows> {malformed[n % 4]} .\n" for n in range(120)]
+    given = tmp_path / "given.nt"
+    given.write_bytes(Graph.load(graph).to_ntriples() + "".join(lines).encode())
+    main(out=tmp_path / "c.jsonl", kg=[given], shapes=[shapes], pred=["worksFor"], num_per_type=20)
+    cards = read_cards(tmp_path / "c.jsonl")
+    assert Counter(card.label for card in cards) == {"E": 20, "C": 20, "U": 20}
+    assert not [card for card in cards if "#" in str(card.facts)]
+    written = (tmp_path / "c.graph.nt").read_bytes()
+    kept = {str(quad.subject) for quad in pyoxigraph.parse(written, pyoxigraph.RdfFormat.N_TRIPLES)}
+    assert f"<{EX}p119>" in kept
+    assert b"http://e/" not in written
+    check_invariants(KnowledgeBase.open(None, [tmp_path / "c.graph.nt"], [shapes]), cards)
+    manifest = json.loads(manifest_path(tmp_path / "c.jsonl").read_text())
+    assert manifest["graph_sha256"] == Graph.load(tmp_path / "c.graph.nt").sha256
 
 
 def test_plain_graph_and_shapes_need_no_domain(tmp_path: Path) -> None:

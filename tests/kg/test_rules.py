@@ -341,6 +341,40 @@ def test_rules_leave_out_what_no_claim_with_the_predicate_violates(
     assert " ".join(dict.fromkeys(described)) == " ".join(PARTS[name])
 
 
+@pytest.mark.parametrize(
+    ("value", "demanded", "is_stated"),
+    [
+        ('"12a"', "xsd:string", False),
+        ('"Rhein"@de', "rdf:langString", False),
+        ('"12a"', "rdf:langString", True),  # broken by all
+        ('"Rhein"@de', "xsd:string", True),
+        ("12", "xsd:integer", True),
+        ('"12a" . :main :code "Main"@de', "xsd:string", True),  # broken by some
+        (":north", "xsd:string", True),
+    ],
+)
+def test_that_values_are_texts_is_no_rule_if_all_are(
+    tmp_path: Path, value: str, demanded: str, *, is_stated: bool
+) -> None:
+    shapes = (
+        "a sh:NodeShape ; sh:targetClass :River ; "
+        f"sh:property [ sh:path :code ; sh:datatype {demanded} ] . "
+        f":T sh:targetClass :Sea ; sh:property [ sh:path :code ; sh:datatype {demanded} ; "
+        "sh:maxLength 8 ]"
+    )
+    rdf = f"@prefix rdf: <{RDF}> .\n"
+    graph = f"{rdf}{GRAPH}:rhine :code {value} ."
+    kb = open_files(tmp_path, rdf + make_shape(shapes), graph)
+    texts = [rule.text for rule in kb.verbaliser.rulebook.get_rules(BASE + "code")]
+    assert texts[-1].endswith("Every code of a sea has at most 8 characters.")
+    assert len(texts) == 1 + is_stated
+    assert (" is a" in texts[-1]) is is_stated
+    parts = kb.verbaliser.rulebook.select_shapes(BASE + "code")
+    assert parts is not None
+    found = {constraint.component for constraint in parts.list_constraints()}
+    assert ("DatatypeConstraintComponent" in found) is is_stated
+
+
 def test_constraints_on_predicates_that_follow_from_a_claim_stay(tmp_path: Path) -> None:
     shapes = """:S a sh:NodeShape ; sh:targetClass :River ;
         sh:property [ sh:path :mouth ; sh:maxCount 2 ] ;

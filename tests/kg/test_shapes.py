@@ -173,9 +173,7 @@ ILL_FORMED = [
     ("sh:property [ sh:path e:p ; sh:maxCount \"1\" ]", "sh:maxCount is not a non-negative"),
     ("sh:property [ sh:path e:p ; sh:maxCount -1 ]", "sh:maxCount is not a non-negative integer"),
     ("sh:property [ sh:path e:p ; sh:minCount 1 , 2 ]", "more than one sh:minCount"),
-    ("sh:maxCount 1", "sh:maxCount needs a shape with sh:path"),
-    ("sh:lessThan e:p", "sh:lessThan needs a shape with sh:path"),
-    ("sh:property [ sh:maxCount 1 ]", "needs a shape with sh:path"),
+    ("sh:property [ sh:maxCount 1 ]", "does not point to a property shape"),
     ("sh:property [ sh:class e:K ]", "does not point to a property shape"),
     ("sh:node [ sh:path e:p ]", "does not point to a node shape"),
     ("sh:property [ sh:path \"p\" ]", "sh:path contains the literal"),
@@ -199,6 +197,9 @@ ILL_FORMED = [
     ("sh:property [ sh:path e:p ; sh:uniqueLang \"yes\" ]", "must be true or false"),
     ("sh:clas e:K", "Did you mean sh:class"),
     ("sh:targetNodes e:K", "Did you mean sh:targetNode"),
+    ("sh:property [ sh:path e:p ; sh:maxCuont 1 ]", "Did you mean sh:maxCount"),
+    ("sh:property [ sh:path e:p ; sh:mincount 1 ]", "Did you mean sh:minCount"),
+    ("sh:datatypo xsd:string", "Did you mean sh:datatype"),
     ("a sh:NodeShap", "Did you mean sh:NodeShape"),
     ("sh:severity sh:Waring", "Did you mean sh:Warning"),
     ("sh:sparql [ ]", "sh:sparql needs sh:select"),
@@ -218,6 +219,16 @@ def test_ill_formed_shapes_are_refused_by_name(tmp_path: Path, body: str, messag
     assert exc_info.value.exit_code == 8
 
 
+def test_ill_formed_blank_shapes_are_named_by_what_they_are_inside(tmp_path: Path) -> None:
+    # A qualified shape without a number has no effect, and is read on its own.
+    body = """sh:property [ sh:path e:p ;
+        sh:qualifiedValueShape [ sh:message "One pump." ; sh:class "K" ] ]"""
+    with pytest.raises(ShapesError) as exc_info:
+        load_shapes(tmp_path, f"e:S sh:targetClass e:R ; {body} .")
+    assert "shape inside http://e/S (“One pump.”)" in exc_info.value.format_line()
+    assert "_:" not in exc_info.value.format_line()
+
+
 # Parts that are left out
 
 OMITTED = [
@@ -230,6 +241,14 @@ OMITTED = [
     ("sh:expression [ sh:path e:p ]", "1 × sh:expression"),
     ("sh:property [ sh:path e:p ; sh:singleLine true ]", "constraints of SHACL 1.2"),
     ("sh:frobnicate 1", "sh:frobnicate (not a term of SHACL)"),
+    *((f"sh:{name} ( xsd:date )", f"1 × sh:{name} (not a term of SHACL) left out, e.g. of http")
+      for name in ("datatypeIn", "classIn", "minValue", "maxValue", "nodeKindIn", "on")),
+    ("sh:maxCount 1", "1 × sh:maxCount in a shape without sh:path left out, e.g. of http://e/S"),
+    ("sh:lessThan e:p", "1 × sh:lessThan in a shape without sh:path left out"),
+    ("sh:node [ sh:qualifiedMaxCount 0 ; sh:message \"No pipes.\" ]",
+     "in a shape without sh:path left out, e.g. inside http://e/S (“No pipes.”)"),
+    ("sh:class e:K . [] sh:targetClass e:L ; sh:maxCount 1 ; sh:node [ sh:class e:M ]",
+     "sh:maxCount in a shape without sh:path left out, e.g. of http://e/L"),
     ("e:lang \"en\" . e:C a sh:ConstraintComponent ; sh:parameter [ sh:path e:lang ] ; "
      "sh:validator [ a sh:SPARQLAskValidator ; sh:ask \"ASK {}\" ]", "uses of custom constraint"),
     ("sh:node e:Elsewhere", "references to shapes that no file defines"),
@@ -299,6 +318,10 @@ def check_node(shapes: Shapes, turtle: str) -> tuple[Violation, ...]:
         "sh:closed true ; sh:property e:Elsewhere",
         "sh:not e:Elsewhere",
         "sh:not [ sh:not e:Elsewhere ]",
+        "sh:not [ sh:class e:K ; sh:datatypeIn ( e:D ) ]",
+        "sh:not [ sh:class e:K ; sh:maxCount 1 ]",
+        "sh:property [ sh:path e:p ; sh:qualifiedMaxCount 0 ; "
+        "sh:qualifiedValueShape [ sh:nodeKind sh:IRI ; sh:qualifiedMaxCount 0 ] ]",
     ],
 )
 def test_leaving_out_a_part_forbids_nothing_more(tmp_path: Path, body: str) -> None:

@@ -115,3 +115,41 @@ def test_dates_and_terms_of_vocabularies_are_read(tmp_path: Path) -> None:
         reading = parser.parse_question(question)
         subj, pred, obj = claim
         assert reading == Reading((Claim(BASE + subj, BASE + pred, obj),)), question
+
+
+YEAR_AND_DATES = f"""@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<{BASE}Dune> rdfs:label "Dune" ; <{BASE}year> "1965-08-01"^^xsd:date ; <{BASE}size> "1,200" .
+<{BASE}Emma> rdfs:label "Emma" ; <{BASE}year> "1815"^^xsd:gYear ; <{BASE}size> 30 .
+<{BASE}Hamlet> rdfs:label "Hamlet" ; <{BASE}year> "1815" , 1600 ; <{BASE}size> 30.0 , "(045)" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("subject", "pred", "asked", "value"),
+    [
+        ("Dune", "year", "1 August 1965", '"1965-08-01"^^xsd:date'),
+        ("Emma", "year", "1815", '"1815"^^xsd:gYear'),
+        ("Hamlet", "year", "1815", '"1815"'),
+        ("Emma", "year", "1600", '"1600"^^xsd:integer'),
+        ("Dune", "size", "1,200", '"1,200"'),
+        ("Emma", "size", "1,200", '"1,200"'),
+        ("Emma", "size", "30", '"30"^^xsd:integer'),
+        ("Hamlet", "size", "30", '"30.0"^^xsd:decimal'),
+        ("Hamlet", "size", "(045)", '"(045)"'),
+        ("Emma", "size", "31", '"31"^^xsd:integer'),
+    ],
+)
+def test_values_are_read_as_they_are_written_whatever_their_datatype(
+    tmp_path: Path, subject: str, pred: str, asked: str, value: str
+) -> None:
+    graph, shapes = tmp_path / "graph.ttl", tmp_path / "shapes.ttl"
+    graph.write_text(YEAR_AND_DATES, "utf-8")
+    shapes.write_text(SHAPES, "utf-8")
+    kb = KnowledgeBase.open(graph=[graph], shapes=[shapes])
+    text, _, datatype = value.partition("^^xsd:")
+    obj = f"{text}^^<http://www.w3.org/2001/XMLSchema#{datatype}>" if datatype else text
+    claim = Claim(BASE + subject, BASE + pred, obj)
+    for question in kb.verbaliser.render_questions(claim):
+        assert asked in question
+        assert ClaimParser(kb).parse_question(question) == Reading((claim,)), question

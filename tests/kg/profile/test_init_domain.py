@@ -14,6 +14,7 @@ from stage_calls import check_error_line, run_epoche
 
 from cards.card import read_cards
 from eval.questions.parser import ClaimParser, Reading
+from kg.base.plain_text import list_words
 from kg.claims import Claim
 from kg.domain import load_domain
 from kg.graph import Graph
@@ -131,6 +132,71 @@ def test_things_that_break_the_users_shapes_are_not_counted(people: Path, tmp_pa
     assert f"{n_broken} things left out for breaking your shapes, {n_broken} of them" in done.out
     done = run_epoche("cards", "--domain", folder, "--num-per-type", 5, "--out", tmp_path / "c")
     assert f"are left out, {n_broken} in all" in done.err
+
+
+@pytest.mark.parametrize(
+    ("facts", "broken", "reason", "advice"),
+    [
+        (
+            'ex:o{n} ex:size {n5} ; rdfs:label "Offer {a}" .',
+            40,
+            "all of its 40 subjects are left out for breaking your shapes",
+            "40 of 40 subjects for which there is a rule break your shapes: correct the data or",
+        ),
+        (
+            'ex:o{n} ex:size {n5} ; rdfs:label "Offer {a}" ; a ex:Thing .',
+            37,
+            "37 of 40 subjects are left out for breaking your shapes",
+            "37 of 40 subjects for which there is a rule break your shapes",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:size {n5} .",
+            30,
+            "none of 40 subjects can be asked about: 30 are left out for breaking your shapes and "
+            "none of the others has a unique, readable name",
+            "30 of 40 subjects for which there is a rule break your shapes",
+        ),
+        (
+            "ex:d41d8cd98f00b204e9800998ecf{n:05d} ex:size {n5} .",
+            1,
+            "none of 40 subjects can be asked about: 1 is left out for breaking your shapes and "
+            "none of the others has a unique, readable name",
+            "Give the things unique, readable names",
+        ),
+        (
+            'ex:o{n} ex:size ex:S{n5} ; rdfs:label "Offer {a}" . ex:S{n5} ex:wrong ex:x , ex:y .',
+            0,
+            "none of 40 subjects has a value that breaks none of your shapes",
+            "",
+        ),
+    ],
+)
+def test_breaking_the_users_shapes_is_the_reason_if_it_is_so(
+    tmp_path: Path, facts: str, broken: int, reason: str, advice: str
+) -> None:
+    lines = [
+        facts.format(n=n, n5=n % 5, a=f"{'abcdefgh'[n % 8]}o{'klmno'[n // 8]}").replace(
+            " ex:size", " a ex:Offer ; ex:wrong ex:x , ex:y ; ex:size" if n < broken else " ex:size"
+        )
+        for n in range(40)
+    ]
+    graph, shapes, folder = tmp_path / "g.ttl", tmp_path / "s.ttl", tmp_path / "mine"
+    prefixes = f"@prefix ex: <{EX}> . @prefix rdfs: <{RDFS}> .\n"
+    graph.write_text(prefixes + "\n".join(lines), "utf-8")
+    shapes.write_text(
+        f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
+        [] a sh:NodeShape ; sh:targetSubjectsOf <{EX}wrong> ; sh:property [
+            sh:path <{EX}wrong> ; sh:maxCount 0 ] .
+        [] a sh:NodeShape ; sh:targetSubjectsOf <{EX}size> ; sh:property [
+            sh:path <{EX}size> ; sh:maxCount 1 ] .""",
+        "utf-8",
+    )
+    done = run_epoche("kg", "init", graph, "--shapes", shapes, "--out", folder)
+    assert done.code == 0, done.err
+    page = (folder / "readiness.md").read_text("utf-8")
+    assert reason in page
+    assert advice in page
+    assert ("Give the things unique" in page) is advice.startswith("Give")
 
 
 def test_values_without_a_datatype_have_the_one_that_shapes_demand(tmp_path: Path) -> None:
@@ -517,6 +583,51 @@ def test_names_of_other_things_are_not_those_of_the_subject(
     run_epoche("kg", "init", path, "--out", tmp_path / "mine")
     found = load_domain(tmp_path / "mine").naming_predicates
     assert found == ((EX + predicate,) if is_own else ())
+
+
+PAPER_WORDS = list_words(
+    "alpine birds climb during early frost growth in juniper land moss nests on peaks"
+)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "n_words", "are_titles"),
+    [
+        # Of every ten papers, the last has no title and the one before a very long one.
+        ("http://purl.org/dc/terms/title", [4, 5, 6, 8, 10, 11, 12, 14, 60], True),
+        ("https://schema.org/name", [9, 10, 11, 12, 13, 14, 14, 20, 60], True),
+        ("http://purl.org/dc/terms/title", [40, 45, 50, 55, 60, 65, 70, 4, 5], False),
+        (EX + "paperTitle", [40, 45, 50, 55, 60, 65, 70, 4, 5], False),
+    ],
+)
+def test_things_with_titles_are_called_by_them_though_others_have_long_ones_or_none(
+    tmp_path: Path, predicate: str, n_words: list[int], *, are_titles: bool
+) -> None:
+    lines = []
+    titles: dict[int, str] = {}
+    for n in range(200):
+        if n % 10 < 9:
+            picked = [PAPER_WORDS[(n * 5 + i * (n % 7 + 1)) % 14] for i in range(n_words[n % 10])]
+            titles[n] = " ".join([f"Study {chr(65 + n // 26)}{chr(97 + n % 26)} of", *picked])
+            lines.append(f'ex:{1000 + n} <{predicate}> "{titles[n]}" .')
+        lines.append(f"ex:{1000 + n} a ex:Paper ; ex:publicationYear {1990 + n % 7} .")
+        lines.append(f"ex:{1000 + n} ex:pages {10 + n % 9} .")
+    graph, folder = tmp_path / "g.ttl", tmp_path / "mine"
+    graph.write_text(f"@prefix ex: <{EX}> .\n" + "\n".join(lines), "utf-8")
+    assert run_epoche("kg", "init", graph, "--out", folder).code == 0
+    domain = load_domain(folder)
+    assert domain.naming_predicates == ((predicate,) if are_titles else ())
+    assert domain.coded_names == "numbers"
+    out = tmp_path / "cards.jsonl"
+    done = run_epoche("cards", "--domain", folder, "--num-per-type", 20, "--out", out)
+    assert done.code == 0, done.err
+    for card in read_cards(out):
+        n = int(card.claim.subj.removeprefix(EX)) - 1000
+        title = titles.get(n, "") if are_titles else ""
+        assert len(title) <= 200
+        assert (title or f"aper {1000 + n}") in card.question
+        # A long title is set off from the question.
+        assert (f"“{title}”" in card.question) is (len(title.split()) > 10)
 
 
 @pytest.mark.parametrize(("n_formal", "name"), [(30, "Lupus 7"), (28, "Lupus 7"), (20, "wolf 7")])
