@@ -19,13 +19,9 @@ from typing import Literal
 from cards.facts import Fact
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
-from cards.generation.restated_values import (
-    MAX_PARTS,
-    MAX_TOLD,
-    TellingPredicates,
-    find_linked,
-)
+from cards.generation.restated_values import MAX_TOLD, TellingPredicates
 from cards.generation.rng import rng_for
+from kg.profile.fitting_claims import MAX_PARTS, find_linked
 from kg.profile.plausibility import is_location, is_part
 from kg.related_terms import RelatedTerms
 from kg.words.name_forms import says_code, says_quantity

@@ -12,20 +12,19 @@ of death, and the second track of a record is no other one's.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
 from cards.generation.rng import rng_for
+from kg.profile.fitting_claims import find_wholes
 from kg.terms import parse_literal
 from kg.text.facts.relation_words import list_stems
-from kg.triples.index import Index, Triple
-from kg.vocabulary import is_vocabulary
+from kg.triples.index import Triple
 
 N_SAMPLED = 100
 """Number of facts that are looked at."""
@@ -55,8 +54,6 @@ MIN_UNORDERED = 5
 """Minimum number of pairs of any two subjects whose numbers break this order: fewer say nothing."""
 MAX_BROKEN = 0.1
 """Maximum number of subjects whose own numbers break it, as a share of these pairs."""
-MAX_PARTS = 500
-"""Maximum number of parts of a whole."""
 
 _PredicatesByStems: TypeAlias = dict[frozenset[str], list[tuple[int, set[str]]]]
 _GROUPS: WeakKeyDictionary[GraphLookup, _PredicatesByStems] = WeakKeyDictionary()
@@ -88,7 +85,12 @@ def find_telling_predicates(lookup: GraphLookup, p: int) -> TellingPredicates:
         find_restating_predicates(lookup, p),
         find_settling_predicates(lookup, p),
         find_bounds(lookup, p),
-        find_wholes(lookup, p),
+        find_wholes(
+            lookup.graph_index,
+            p,
+            _read_numbers(lookup, p, lookup.list_subjects(p, asserted_only=True)),
+            rng_for("wholes", lookup.terms.get_text(p)),
+        ),
     )
 
 
@@ -299,64 +301,6 @@ def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
             if n_random >= MIN_UNORDERED and n_own <= MAX_BROKEN * n_random:
                 bounds.append((q, is_above))
     return tuple(bounds)
-
-
-def find_wholes(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:
-    """Finds predicates that lead to wholes whose parts are numbered by ``p``: tracks of a record.
-
-    Args:
-        lookup: the graph before facts were set aside.
-        p: the predicate that cards ask about.
-
-    Returns:
-        Each predicate, with True if it leads from the whole to its parts.
-    """
-    index = lookup.graph_index
-    rng = rng_for("wholes", lookup.terms.get_text(p))
-    numbers = _read_numbers(lookup, p, lookup.list_subjects(p, asserted_only=True))
-    parts = list(numbers)
-    sampled = rng.sample(parts, N_PAIRS) if len(parts) > N_PAIRS else parts
-    wholes = []
-    for q in index.list_predicates() if len(numbers) >= MIN_ORDERED else ():
-        _, value = next(index.iter_pairs(q), (0, 0))
-        if q == p or is_vocabulary(lookup.terms.get_text(q)) or lookup.terms.is_literal(value):
-            continue
-        for is_inverse in (False, True):
-            linked = [find_linked(index, s, q, is_inverse) for s in sampled]
-            # What belongs to several is no part of a whole: rivers cross several countries.
-            if sum(len(wholes_of) > 1 for wholes_of in linked) > MAX_BROKEN * len(linked):
-                continue
-            found = set(itertools.chain.from_iterable(linked))
-            groups = [
-                group
-                for whole in sorted(found)
-                if not lookup.terms.is_literal(whole)
-                and len(members := find_linked(index, whole, q, not is_inverse)) <= MAX_PARTS
-                and len(group := [m for m in members if m in numbers]) > 1
-            ]
-            # Parts are counted; codes such as those of regions of the brain are not.
-            n_spread = sum(_is_spread([numbers[s] for s in group]) for group in groups)
-            if n_spread > MAX_BROKEN * len(groups):
-                continue
-            own = [numbers[s] for group in groups for s in group]
-            shuffled = iter(rng.sample(own, len(own)))
-            n_own = sum(len(group) - len({numbers[s] for s in group}) for group in groups)
-            n_random = sum(
-                len(group) - len({*itertools.islice(shuffled, len(group))}) for group in groups
-            )
-            if n_random >= MIN_UNORDERED and n_own <= MAX_BROKEN * n_random:
-                wholes.append((q, is_inverse))
-    return tuple(wholes)
-
-
-def _is_spread(numbers: Collection[float]) -> bool:
-    """Returns whether numbers are further apart than those of parts that are counted."""
-    return max(numbers) - min(numbers) >= 2 * len(numbers)
-
-
-def find_linked(index: Index, term: int, q: int, is_inverse: bool) -> Collection[int]:
-    """Returns what a predicate links a term to, or from what if it is read backwards."""
-    return index.find_subjects(q, term) if is_inverse else index.find_objects(term, q)
 
 
 def _read_numbers(lookup: GraphLookup, p: int, subjects: Iterable[int]) -> dict[int, float]:

@@ -27,12 +27,12 @@ FORMULA = (
     "The ceiling of a predicate is a number of cards of each label that is never exceeded: a "
     "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, "
     "so it is floor(n / 3) of the n subjects with a unique, readable name, a value that a "
-    "question can state, and another fact (in a hierarchy, or a class). Facts that follow from the "
-    "ontology count. "
+    "question can state, and another fact or a class. Facts that follow from the ontology count. "
     "If a subject may have several values, a triplet can also ask about three values: floor(m / "
     "3) of the m values that can be named is added. Where a single rule contradicts, there are no "
     "more triplets than subjects without the most frequent value, since a YES or a NO is about "
-    "one of these; no more than pairs of a true and a false claim about a value whose subjects "
+    "one of these; no more than subjects with another fact, which an UNKNOWN card states; no more "
+    "than pairs of a true and a false claim about a value whose subjects "
     "have equally many words in common with it, because names would tell the answers of others, "
     "and that no other part of the same thing has, where parts are numbered; "
     "for a rule of one direction no more than there are chains of links that a NO can ask about "
@@ -94,6 +94,7 @@ def _add_up(
     if rule == "one value":
         if kinds and ONE_SUBJECT not in kinds:
             sides = sides[:1]  # every other value is contradicted, so that none is unknown
+        sides[0] = min(sides[0], profile.described_subjects)
         limits = (min(n_others, profile.fitting_pairs),)
     if kinds == {rule}:
         limits = [n + n // OTHER_KINDS + n_more for n in limits]
@@ -123,7 +124,7 @@ def count_balanced_triplets(
     else:
         n_others = profile.nameable_subjects - profile.most_frequent
         n_subjects = profile.askable_subjects if needs_shared else profile.nameable_subjects
-        ceiling = min(n_subjects // 3, n_others, profile.fitting_pairs)
+        ceiling = min(n_subjects // 3, profile.described_subjects, n_others, profile.fitting_pairs)
         if needs_shared and profile.askable_values < 2:
             ceiling = 0
     return min(ceiling, profile.facts // 10) if profile.facts > LARGE_PREDICATE else ceiling
@@ -147,6 +148,12 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
             f"a NO asks about a chain of links the wrong way round, and {which} "
             f"{'have' if n_ends > 1 else 'has'} names as alike as those of a YES, without which "
             "names would tell the answer"
+        )
+    if profile.described_subjects < MIN_CEILING:
+        which = f"only {profile.described_subjects}" if profile.described_subjects else "none"
+        return (
+            f"{which} of {n:,} subjects {'have' if profile.described_subjects > 1 else 'has'} "
+            "another fact, which an UNKNOWN card must state"
         )
     if profile.values == 1:
         return "all have the same value"
@@ -175,7 +182,7 @@ def _explain_few_subjects(profile: PredicateProfile) -> str:
         (profile.named_subjects, "have", "a unique, readable name"),
         (profile.kept_value_subjects, "have", "a value that breaks none of your shapes"),
         (profile.stated_subjects, "have", "a value that a question can state"),
-        (profile.nameable_subjects, "have", "another fact"),
+        (profile.nameable_subjects, "have", "another fact or a class"),
     ):
         if n < left:
             singular = "has" if verb == "have" else f"{verb}s"

@@ -5,16 +5,19 @@ equally many words in common with the anchor's name: if only the true ones did (
 "limited company"), names alone would give answers away. So a claim can be asked about only where a
 true and a false one fit each other.
 
-Where the parts of a whole are numbered, no claim gives one the number of another part.
+Where the parts of a whole are numbered, no claim gives one the number of another part. Where links
+make chains, false claims turn these round.
 """
 
 from __future__ import annotations
 
 import itertools
+import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from kg.terms import parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 from kg.words.name_forms import may_name_one_thing
@@ -26,10 +29,16 @@ MAX_LINKS = 3
 """Maximum number of links of a chain whose reverse is asked about, as in cards."""
 MAX_VALUES = 12
 """Maximum number of values that parts may have, so that their neighbours matter."""
-MIN_WHOLES = 5
-"""Minimum number of wholes with several parts."""
-MAX_REPEATED = 0.1
-"""Maximum share of wholes in which two parts have one value."""
+N_SAMPLED_PARTS = 300
+"""Number of parts by which it is judged what leads to a whole."""
+MIN_NUMBERED = 30
+"""Minimum number of subjects with numbers."""
+MIN_REPEATED = 5
+"""Minimum number of parts that would have the number of another part by chance."""
+MAX_BROKEN = 0.1
+"""Maximum share of these that have it."""
+MAX_PARTS = 500
+"""Maximum number of parts of a whole."""
 
 GetWords = Callable[[int], frozenset[str]]
 _Thing = TypeVar("_Thing")
@@ -153,45 +162,92 @@ def _group_by_word(named: Iterable[tuple[_Thing, frozenset[str]]]) -> dict[str, 
 
 
 def count_pairs_of_parts(index: Index, p: int, values: Mapping[int, int]) -> int:
-    """Counts pairs of a true claim and two false ones about one value that other parts do not tell.
+    """Counts pairs of claims about one number, one of them true, that no other part tells apart.
 
     A wire has two ends, of which one is the first and one the second: that an end is the other
-    one is false, and its neighbour tells that. Not counted above the number of subjects.
+    one is false, and its neighbour tells that. Each true claim needs two false ones. Not counted
+    above the number of subjects.
 
     Args:
         index: the facts.
         p: the predicate.
-        values: subject → its value.
+        values: subject → its number, as a term.
     """
     counts = Counter(values.values())
     if len(counts) > MAX_VALUES:
         return len(values)
+    numbers = {s: float(parse_literal(index.terms.get_text(o)).lexical) for s, o in values.items()}
     taken: set[tuple[int, int]] = set()
-    for q in index.list_predicates():
-        if q != p and not is_vocabulary(index.terms.get_text(q)):
-            for groups in _group_parts(index, q, values):
-                found = [{values[s] for s in group} for group in groups]
-                n_repeated = sum(len(f) < len(g) for f, g in zip(found, groups, strict=True))
-                if len(groups) >= MIN_WHOLES and n_repeated <= MAX_REPEATED * len(groups):
-                    for group, others in zip(groups, found, strict=True):
-                        taken.update(itertools.product(group, others))
+    for q, is_inverse in find_wholes(index, p, numbers, random.Random(p)):  # noqa: S311
+        for s in values:
+            for whole in find_linked(index, s, q, is_inverse):
+                parts = find_linked(index, whole, q, not is_inverse)
+                if len(parts) <= MAX_PARTS:
+                    taken.update((s, values[part]) for part in parts if part in values)
+    if not taken:
+        return len(values)
     n_taken = Counter(value for s, value in taken if values[s] != value)
     n_false = {value: len(values) - n - n_taken[value] for value, n in counts.items()}
-    return sum(min(n, n_false[value] // 2) for value, n in counts.items()) if taken else len(values)
+    return sum(min(n, n_false[value] // 2) for value, n in counts.items())
 
 
-def _group_parts(index: Index, q: int, parts: Collection[int]) -> tuple[list[list[int]], ...]:
-    """Groups parts by what a predicate links them to, and by what it links to them."""
-    by_object: dict[int, list[int]] = {}
-    by_subject: dict[int, list[int]] = {}
-    for s, o in index.iter_pairs(q):
-        if s in parts and not index.terms.is_literal(o):
-            by_object.setdefault(o, []).append(s)
-        if o in parts:
-            by_subject.setdefault(s, []).append(o)
-    return tuple(
-        [group for group in groups.values() if len(group) > 1] for groups in (by_object, by_subject)
-    )
+def find_wholes(
+    index: Index, p: int, numbers: Mapping[int, float], rng: random.Random
+) -> tuple[tuple[int, bool], ...]:
+    """Finds predicates that lead to wholes whose parts are numbered by ``p``: tracks of a record.
+
+    Args:
+        index: the facts.
+        p: the predicate.
+        numbers: subject → its number.
+        rng: chooses which parts are looked at, and what they are compared with.
+
+    Returns:
+        Each predicate, with True if it leads from the whole to its parts.
+    """
+    parts = list(numbers)
+    sampled = rng.sample(parts, N_SAMPLED_PARTS) if len(parts) > N_SAMPLED_PARTS else parts
+    wholes = []
+    for q in index.list_predicates() if len(numbers) >= MIN_NUMBERED else ():
+        _, value = next(index.iter_pairs(q), (0, 0))
+        if q == p or is_vocabulary(index.terms.get_text(q)) or index.terms.is_literal(value):
+            continue
+        for is_inverse in (False, True):
+            linked = [find_linked(index, s, q, is_inverse) for s in sampled]
+            # What belongs to several is no part of a whole: rivers cross several countries.
+            if sum(len(wholes_of) > 1 for wholes_of in linked) > MAX_BROKEN * len(linked):
+                continue
+            found = set(itertools.chain.from_iterable(linked))
+            groups = [
+                group
+                for whole in sorted(found)
+                if not index.terms.is_literal(whole)
+                and len(members := find_linked(index, whole, q, not is_inverse)) <= MAX_PARTS
+                and len(group := [m for m in members if m in numbers]) > 1
+            ]
+            # Parts are counted; codes such as those of regions of the brain are not.
+            n_spread = sum(_is_spread([numbers[s] for s in group]) for group in groups)
+            if n_spread > MAX_BROKEN * len(groups):
+                continue
+            own = [numbers[s] for group in groups for s in group]
+            shuffled = iter(rng.sample(own, len(own)))
+            n_own = sum(len(group) - len({numbers[s] for s in group}) for group in groups)
+            n_random = sum(
+                len(group) - len({*itertools.islice(shuffled, len(group))}) for group in groups
+            )
+            if n_random >= MIN_REPEATED and n_own <= MAX_BROKEN * n_random:
+                wholes.append((q, is_inverse))
+    return tuple(wholes)
+
+
+def _is_spread(numbers: Collection[float]) -> bool:
+    """Returns whether numbers are further apart than those of parts that are counted."""
+    return max(numbers) - min(numbers) >= 2 * len(numbers)
+
+
+def find_linked(index: Index, term: int, q: int, is_inverse: bool) -> Collection[int]:
+    """Returns what a predicate links a term to, or from what if it is read backwards."""
+    return index.find_subjects(q, term) if is_inverse else index.find_objects(term, q)
 
 
 def find_chain_ends(links: Mapping[int, Collection[int]], get_words: GetWords) -> ChainEnds:
@@ -280,3 +336,33 @@ def _find_ends(links: Mapping[int, Collection[int]], start: int, steps: _Steps) 
         reached = following - ends
         ends |= reached
     return ends - {start}
+
+
+def is_asymmetric(links: Mapping[int, Sequence[int]]) -> bool:
+    """Returns whether no link is also stated in reverse."""
+    pairs = {(s, o) for s, values in links.items() for o in values}
+    return not any((o, s) in pairs for s, o in pairs)
+
+
+def is_acyclic(links: dict[int, list[int]]) -> bool:
+    """Returns whether no chain of links leads back to its start."""
+    done: set[int] = set()
+    for start in links:
+        if start in done:
+            continue
+        path: dict[int, None] = {start: None}
+        stack = [(start, iter(links[start]))]
+        while stack:
+            node, targets = stack[-1]
+            for target in targets:
+                if target in path:
+                    return False
+                if target not in done:
+                    path[target] = None
+                    stack.append((target, iter(links[target])))
+                    break
+            else:
+                stack.pop()
+                done.add(node)
+                del path[node]
+    return True

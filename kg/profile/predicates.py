@@ -16,6 +16,8 @@ from kg.profile.fitting_claims import (
     count_fitting_pairs,
     count_pairs_of_parts,
     find_chain_ends,
+    is_acyclic,
+    is_asymmetric,
 )
 from kg.profile.names import Names, is_usable_iri
 from kg.profile.plausibility import ValueKind, is_birthplace, is_text
@@ -109,7 +111,10 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     stated_subjects: int
     """Those of these with a value that a question can state."""
     nameable_subjects: int
-    """Those of these with another fact (in a hierarchy, or a class): they can be asked about."""
+    """Those of these with another fact or a class: subjects that can be asked about."""
+    described_subjects: int
+    """Those of these with another fact, which an UNKNOWN card can state: a class tells the label,
+    where no YES and NO card states one."""
     nameable_values: int
     """Values that a question can state, of subjects that it can name; 0 if all are literals."""
     askable_subjects: int
@@ -258,7 +263,7 @@ class GraphProfiler:
                 for s, values in links.items()
             ),
             is_asymmetric=is_asymmetric(links),
-            is_acyclic=_is_acyclic(links),
+            is_acyclic=is_acyclic(links),
             derived_facts=self._closure.count_triples(p) - len(pairs),
             known_subjects=len(known),
             kept_subjects=sum(s not in self._broken for s in known),
@@ -266,6 +271,7 @@ class GraphProfiler:
             named_subjects=len(of_named),
             stated_subjects=sum(any(map(is_nameable, every)) for every in of_named.values()),
             nameable_subjects=len(named),
+            described_subjects=sum(self._degrees[s] > (s in subjects) for s in named),
             nameable_values=sum(map(is_nameable, objects)) if len(literals) < len(counts) else 0,
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),
             most_frequent=max(holders.values(), default=0),
@@ -314,13 +320,10 @@ class GraphProfiler:
             subjects: those with a stated value.
         """
         is_nameable = self._names.is_nameable
-        # What something is tells the label: on its UNKNOWN card there is nothing else about it. In
-        # a hierarchy there is what stands below it.
-        is_hierarchy = any(o in subjects for every in known.values() for o in every)
         return {
             s: values
             for s, every in known.items()
-            if (self._degrees[s] > (s in subjects) or (is_hierarchy and s in self._types))
+            if (self._degrees[s] > (s in subjects) or s in self._types)
             and is_nameable(s)
             and (values := list(filter(is_nameable, every)))
         }
@@ -396,33 +399,3 @@ class GraphProfiler:
             text = self._index.terms.get_text(cls)
             is_one = self._kinds[cls, is_kind] = is_kind(self._names.find_class_noun(text))
         return is_one
-
-
-def is_asymmetric(links: Mapping[int, Sequence[int]]) -> bool:
-    """Returns whether no link is also stated in reverse."""
-    pairs = {(s, o) for s, values in links.items() for o in values}
-    return not any((o, s) in pairs for s, o in pairs)
-
-
-def _is_acyclic(links: dict[int, list[int]]) -> bool:
-    """Returns whether no chain of links leads back to its start."""
-    done: set[int] = set()
-    for start in links:
-        if start in done:
-            continue
-        path: dict[int, None] = {start: None}
-        stack = [(start, iter(links[start]))]
-        while stack:
-            node, targets = stack[-1]
-            for target in targets:
-                if target in path:
-                    return False
-                if target not in done:
-                    path[target] = None
-                    stack.append((target, iter(links[target])))
-                    break
-            else:
-                stack.pop()
-                done.add(node)
-                del path[node]
-    return True

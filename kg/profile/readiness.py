@@ -60,8 +60,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     named: int
     """Subjects with a unique, readable name."""
     nameable: int
-    """Those of them with a value that a question can state, and another fact (in a hierarchy, or a
-    class)."""
+    """Those of them with a value that a question can state, and another fact or a class."""
     ceiling: int
     """The largest number of cards of each label."""
     counted: int

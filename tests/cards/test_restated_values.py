@@ -17,7 +17,7 @@ from cards.generation.literals import read_alike
 from cards.generation.restated_values import (
     find_bounds,
     find_restating_predicates,
-    find_wholes,
+    find_telling_predicates,
 )
 from cards.generator import make_cards
 from cards.leakage.degrees import DegreeCounter
@@ -308,9 +308,10 @@ def test_no_unknown_claim_gives_a_part_the_number_of_another(
     kb = KnowledgeBase.open(graph=[graph], shapes=[write_shapes(tmp_path)])
     lookup = GraphLookup(kb)
     link = lookup.intern_term(E + ("has" if is_inverse else "of"))
-    assert find_wholes(lookup, lookup.intern_term(E + "number")) == ((link, is_inverse),)
+    number = find_telling_predicates(lookup, lookup.intern_term(E + "number"))
+    assert number.wholes == ((link, is_inverse),)
     for name in ("length", "code"):
-        assert find_wholes(lookup, lookup.intern_term(E + name)) == ()
+        assert find_telling_predicates(lookup, lookup.intern_term(E + name)).wholes == ()
     numbers = {c.subj: c.obj for c in kb.graph.iter_claims(E + "number")}
     cards = make_cards(kb, CardPlan(per_label=10, predicates=(E + "number",))).cards
     for card in cards:

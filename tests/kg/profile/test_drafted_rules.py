@@ -18,6 +18,7 @@ from kg.domain import load_domain
 from kg.graph import Graph
 from kg.oracle import Oracle
 from kg.profile.draft import Draft, draft_domain
+from kg.profile.fitting_claims import is_asymmetric
 from kg.profile.known_labels import find_known_label
 from kg.profile.plausibility import (
     ValueKind,
@@ -26,7 +27,6 @@ from kg.profile.plausibility import (
     judge_single_value,
     may_be_mutual,
 )
-from kg.profile.predicates import is_asymmetric
 from kg.profile.record_nouns import is_record
 from kg.profile.rules import Answers
 from kg.shapes import Shapes
