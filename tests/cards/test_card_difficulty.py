@@ -10,10 +10,11 @@ from shipped import open_shipped
 
 from adversarial.near_miss import NearMissPlan, make_near_misses
 from cards.card import Card
+from cards.card_set import CardSet
 from cards.generation.card_plan import CardPlan
 from cards.generation.difficulty import compute_difficulty
 from cards.generation.graph_lookup import GraphLookup
-from cards.generator import CardSet, make_cards
+from cards.generator import make_cards
 from kg.knowledge import KnowledgeBase
 
 LEVELS = ("easy", "medium", "hard")

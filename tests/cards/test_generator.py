@@ -21,12 +21,13 @@ from stage_calls import PRODUCT, run_epoche
 
 from cards.audit_labels import main as audit_main
 from cards.card import Card, read_cards
+from cards.card_set import CardSet
 from cards.generation.card_maker import choose_shares
 from cards.generation.card_plan import CardPlan
 from cards.generation.entity_sampler import EntitySampler
 from cards.generation.kinds import FAITHFULNESS_KINDS
 from cards.generation.set_aside import share_equally
-from cards.generator import CardSet, make_cards
+from cards.generator import make_cards
 from cards.leakage.audit import audit_cards
 from cards.leakage.surface import FEATURE_NAMES, compute_features, read_surface
 from cards.make_context_cards import main

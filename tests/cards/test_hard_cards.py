@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from shipped import open_shipped
 
 from cards.card import Card
+from cards.card_set import CardSet
 from cards.generation.card_maker import FACTORS, Side, find_sides
 from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import MAX_NEAR_DIFFERENCE, are_nearly_equal, read_alike
 from cards.generation.pools import Pool
 from cards.generation.restated_values import find_settling_predicates, find_telling_predicates
-from cards.generator import CardSet, make_cards
+from cards.generator import make_cards
 from kg.knowledge import KnowledgeBase
 from kg.terms import XSD, write_literal
 

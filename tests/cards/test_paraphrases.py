@@ -18,8 +18,9 @@ from paraphrase_rows import iter_templates
 
 from cards.audit_labels import main as audit
 from cards.card import Card, hash_card_set, read_cards, write_cards
+from cards.card_set import CardSet
 from cards.generation.card_plan import CardPlan
-from cards.generator import CardSet, make_cards
+from cards.generator import make_cards
 from cards.leakage.audit import audit_cards
 from cards.make_context_cards import main as make_card_file
 from cards.paraphrase_cards import main as paraphrase

@@ -10,8 +10,9 @@ import pytest
 from stage_calls import check_error_line, run_epoche
 
 from cards.card import Card, read_cards
+from cards.card_set import CardSet
 from cards.generation.card_plan import CardPlan
-from cards.generator import CardSet, make_cards
+from cards.generator import make_cards
 from cards.leakage.audit import Audit
 from cards.leakage.redraw import (
     MAX_DRAWINGS,
