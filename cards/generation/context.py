@@ -271,6 +271,18 @@ def has_balanced_mentions(facts: list[Fact], roles: list[Role]) -> bool:
     return len({sum(fact.mentions_term(role.x) for fact in facts) for role in roles}) == 1
 
 
+def has_alike_places(p: int, facts: list[Fact], roles: list[Role]) -> bool:
+    """Returns whether the entities of all roles are equally often subject and object of ``p``."""
+    counts = {
+        (
+            sum(f.p == p and f.s == role.x for f in facts),
+            sum(f.p == p and f.o == role.x for f in facts),
+        )
+        for role in roles
+    }
+    return len(counts) == 1
+
+
 def has_balanced_starts(lookup: GraphLookup, facts: list[Fact], roles: list[Role]) -> bool:
     """Returns whether the entities of all roles start the same number of fact sentences."""
     start_counts = {

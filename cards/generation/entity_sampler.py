@@ -101,6 +101,20 @@ class EntitySampler:
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
     @property
+    def is_always_strict(self) -> bool:
+        """Whether degrees must be alike in all phases."""
+        return False
+
+    @property
+    def compares_places(self) -> bool:
+        """Whether terms must be as often subjects, and objects, of the predicate on the card."""
+        return False
+
+    def is_true_unknown(self, x: int, anchor: int) -> bool:
+        """Returns whether the claim of a U card was set aside, so that it is true in the graph."""
+        return self.unknowns.is_true(x, anchor)
+
+    @property
     def asks_any_anchor(self) -> bool:
         """Whether the claim of the next U card is false and may be about any term and anchor."""
         return not self.wants_true and (self.allows_any_anchor or not self._shared_anchors)

@@ -22,6 +22,7 @@ from cards.generation.literals import (
 )
 from cards.generation.restated_values import find_synonyms
 from cards.generation.shortage import Obstacle
+from cards.generation.taxonomies.taxonomy import is_reflexive
 from kg.words.name_forms import may_name_one_thing
 
 # Names of the recipes for entities of another class, and for all constraints not named in kinds.
@@ -54,7 +55,9 @@ class Recipes(EntitySampler):
         if self._bounds:
             recipes[NUMERIC] = self.propose_numeric
         recipes[OTHER_CLASS] = self.propose_other_class
-        recipes[IRREFLEXIVE] = self.propose_irreflexive
+        pred = self.lookup.terms.get_text(self.pool.p)
+        if not is_reflexive(pred, self.lookup.kb.verbaliser.get_label(pred)):
+            recipes[IRREFLEXIVE] = self.propose_irreflexive
         recipes[OTHER_CONSTRAINT] = self.propose_other
         return recipes
 

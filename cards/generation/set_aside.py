@@ -92,6 +92,8 @@ class PoolNeed(NamedTuple):
     """How many terms to set aside, at most."""
     seed: object
     """What the random order of the terms depends on."""
+    is_taxonomy: bool = False
+    """Whether what is above and below a term should stay, see ``taxonomies/``."""
 
 
 class _Candidate(NamedTuple):
@@ -265,6 +267,10 @@ def _iter_terms_by_suitability(
         if _find_obstacle(pool, x):
             continue
         anchors, keepers = _choose_anchors(need, x, rng, drawn)
+        if need.is_taxonomy:
+            if keepers == _Keepers.OTHERS and pool.get_holders(x) and pool.get_anchors(anchors[0]):
+                yield x, anchors
+            continue
         has_fact = _has_other_fact(pool.lookup, x, pool.p, drawn.facts)
         if has_fact and keepers == _Keepers.OTHERS:
             yield x, anchors
@@ -292,6 +298,9 @@ def _choose_anchors(
     if need.is_single:
         found = [_find_keepers(need.pool, x, anchor, drawn) for anchor in anchors]
         return anchors, _Keepers.OTHERS if _Keepers.OTHERS in found else max(found)
+    if need.is_taxonomy:  # what follows can be set aside so that what is next to it stays
+        far = [a for a in anchors if not need.pool.is_asserted(x, a)] or anchors
+        anchors = tuple(a for a in far if need.pool.get_anchors(a)) or anchors
     chosen: dict[_Keepers, int] = {}
     for anchor in itertools.islice(_iter_in_random_order(list(anchors), rng), MAX_TRIED_ANCHORS):
         chosen.setdefault(_find_keepers(need.pool, x, anchor, drawn), anchor)
@@ -385,10 +394,11 @@ def _complete_candidates(
 ) -> Iterator[_Candidate]:
     """Adds facts from which the anchors still follow; leaves out terms that need too many."""
     for candidate in candidates:
-        pool = needs[candidate.pool_number].pool
+        need = needs[candidate.pool_number]
+        pool = need.pool
         premises: set[Triple] = set()
         for triple in _iter_entailed_claims(closure, pool, candidate):
-            premise = _find_premise(closure, pool, candidate.x, triple)
+            premise = _find_premise(closure, need, candidate.x, triple)
             if premise is None:
                 break
             premises.add(premise)
@@ -406,9 +416,12 @@ def _iter_entailed_claims(closure: Closure, pool: Pool, candidate: _Candidate) -
             yield triple
 
 
-def _find_premise(closure: Closure, pool: Pool, x: int, triple: Triple) -> Triple | None:
-    """Returns an asserted fact from which a triple follows, if possible one about ``x``."""
-    terms = pool.lookup.terms
+def _find_premise(closure: Closure, need: PoolNeed, x: int, triple: Triple) -> Triple | None:
+    """Returns an asserted fact from which a triple follows.
+
+    If possible, it is about ``x``, or, of a taxonomy, not about it.
+    """
+    terms = need.pool.lookup.terms
     steps = closure.derive_claim(Claim(*map(terms.get_text, triple))) or ()
     asserted = [
         (terms.intern(c.subj), terms.intern(c.pred), terms.intern(c.obj))
@@ -417,4 +430,13 @@ def _find_premise(closure: Closure, pool: Pool, x: int, triple: Triple) -> Tripl
         if c.pred != RDF_TYPE and not is_about_vocabulary(c)
     ]
     asserted = [t for t in asserted if closure.is_asserted(*t)]
+    if need.is_taxonomy:
+        find_objects, find_subjects = closure.index.find_objects, closure.index.find_subjects
+        far = [t for t in asserted if x not in (t[0], t[2])] or asserted
+        # The one without which the fewest other claims are lost.
+        return min(
+            far,
+            key=lambda t: (1 + len(find_subjects(t[1], t[0]))) * (1 + len(find_objects(t[2], t[1]))),
+            default=None,
+        )
     return next((t for t in asserted if x in (t[0], t[2])), next(iter(asserted), None))

@@ -1,0 +1,217 @@
+"""Finds which terms of a taxonomy could be confused: those of one branch, neither above the other.
+
+A *taxonomy* is a predicate that links classes or concepts with those above or below them, such as
+"is a kind of", "broader concept" and "child". Whether it goes up or down is seen from its links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.pools import VaryingSide
+from kg.profile.graph_changes.class_links import KIND_OF, links_classes
+from kg.terms import OWL, RDFS, SKOS
+from kg.triples.rows import Cell
+from kg.words.label_grammar import split_name
+from kg.words.name_forms import list_name_words
+
+TERM_CLASSES = frozenset((OWL + "Class", RDFS + "Class", SKOS + "Concept"))
+"""Classes of the terms that taxonomies consist of."""
+MIN_TERMS = 0.8
+"""Minimum share of the ends of a taxonomy's links that are classes or concepts."""
+N_SAMPLED_LINKS = 300
+"""Number of links by which this is judged."""
+MAX_UP = 2
+"""How many links above a term the branch starts that others are asked about with it."""
+MAX_DOWN = 4
+"""How many links below that term they are."""
+MAX_RELATIVES = 400
+"""Maximum number of terms of a branch that are looked at."""
+MAX_BRANCH = 0.5
+"""A term with more than this share of all terms below it is no start of a branch: everything is."""
+MAX_LEVEL = 6
+"""Numbers of links are compared by their powers of two, up to this one."""
+REFLEXIVE = frozenset((KIND_OF, RDFS + "subClassOf", RDFS + "subPropertyOf"))
+"""Predicates by which everything is linked with itself: every class is a subclass of itself."""
+_REFLEXIVE_NAMES = frozenset(
+    (
+        "is a",
+        "is a kind of",
+        "kind of",
+        "is a type of",
+        "type of",
+        "is a subclass of",
+        "subclass of",
+    )
+)
+
+Row: TypeAlias = Mapping[int, Cell]
+
+
+def is_reflexive(pred: str, label: str) -> bool:
+    """Returns whether a predicate, or one of its name, also links everything with itself.
+
+    Nobody could say that it is false that a dotplot is a kind of dotplot.
+    """
+    return pred in REFLEXIVE or label.casefold() in _REFLEXIVE_NAMES
+
+
+def is_taxonomy(lookup: GraphLookup, p: int) -> bool:
+    """Returns whether a predicate links classes or concepts with those above or below them.
+
+    What restrictions of an ontology say of its classes is not a taxonomy.
+    """
+    pred = lookup.terms.get_text(p)
+    if pred == KIND_OF:
+        return True
+    if links_classes(pred):
+        return False
+    classes = {c for c in map(lookup.terms.get, TERM_CLASSES) if c is not None}
+    subjects = list(lookup.graph_index.get_subjects(p)) if classes else []
+    if not subjects:
+        return False
+    step = len(subjects) // N_SAMPLED_LINKS + 1
+    ends = [
+        end
+        for s in subjects[::step]
+        for o in lookup.graph_index.find_objects(s, p)
+        for end in (s, o)
+    ]
+    n_terms = sum(not classes.isdisjoint(lookup.get_types(end)) for end in ends)
+    return n_terms >= MIN_TERMS * len(ends)
+
+
+class Taxonomy:
+    """The links of one predicate in the graph before facts were set aside.
+
+    Args:
+        lookup: that graph.
+        p: the predicate.
+        varying: the side of its claims that varies; see ``pools.py`` for *anchor* and *holder*.
+    """
+
+    def __init__(self, lookup: GraphLookup, p: int, varying: VaryingSide) -> None:
+        self.lookup, self.p, self._varies_subject = lookup, p, varying == "subj"
+        index = lookup.graph_index
+        goes_up = len(index.get_objects(p)) <= len(index.get_subjects(p))
+        self._rows = index.get_row(p), index.get_reverse_row(p)
+        self._up, self._down = self._rows if goes_up else self._rows[::-1]
+        self._n_terms = len({*self._up, *self._down})
+        self._relatives_cache: dict[int, list[int]] = {}
+        self._tops_cache: dict[int, bool] = {}
+        self._words_cache: dict[int, frozenset[str]] = {}
+
+    def list_relatives(self, term: int) -> list[int]:
+        """Lists terms of a term's branch that are neither above nor below it, nearest ones first.
+
+        They are below one of the terms up to ``MAX_UP`` links above it, and include those between.
+        """
+        relatives = self._relatives_cache.get(term)
+        if relatives is None:
+            own = {term, *self._iter_reached(self._up, [term]), *self._iter_below(term)}
+            found: dict[int, None] = {}
+            starts = [term]
+            for _ in range(MAX_UP):
+                starts = [x for start in starts for x in _list_cell(self._up, start)]
+                for start in starts:
+                    if not self._is_top(start):
+                        found.update(dict.fromkeys(self._iter_branch(start)))
+            relatives = self._relatives_cache[term] = [x for x in found if x not in own]
+        return relatives
+
+    def _iter_branch(self, start: int) -> Iterator[int]:
+        """Yields the terms up to ``MAX_DOWN`` links below a term, but not too many."""
+        seen = {start}
+        level = [start]
+        for _ in range(MAX_DOWN):
+            below = dict.fromkeys(x for one in level for x in _list_cell(self._down, one))
+            level = [x for x in below if x not in seen]
+            seen.update(level)
+            yield from level
+            if len(seen) > MAX_RELATIVES:
+                return
+
+    def _iter_below(self, term: int) -> Iterator[int]:
+        return self._iter_reached(self._down, [term])
+
+    @staticmethod
+    def _iter_reached(row: Row, queue: list[int]) -> Iterator[int]:
+        """Yields what links lead to, directly or not."""
+        seen = set(queue)
+        for x in queue:
+            for following in _list_cell(row, x):
+                if following not in seen:
+                    seen.add(following)
+                    queue.append(following)
+                    yield following
+
+    def _is_top(self, term: int) -> bool:
+        """Returns whether too much is below a term for it to be the start of a branch."""
+        is_top = self._tops_cache.get(term)
+        if is_top is None:
+            n_below = 0
+            for _ in self._iter_below(term):
+                n_below += 1
+                if n_below > MAX_BRANCH * self._n_terms:
+                    break
+            is_top = self._tops_cache[term] = n_below > MAX_BRANCH * self._n_terms
+        return is_top
+
+    def list_lost(self, rest: GraphLookup, anchor: int) -> list[int]:
+        """Lists the holders that an anchor has lost, because facts were set aside.
+
+        Args:
+            rest: the graph without these facts.
+            anchor: the anchor.
+        """
+        full, reduced = self._find_holders(self.lookup, anchor), self._find_holders(rest, anchor)
+        if len(full) == len(reduced):
+            return []
+        kept = set(reduced)
+        return [x for x in full if x not in kept]
+
+    def _find_holders(self, lookup: GraphLookup, anchor: int) -> Sequence[int]:
+        index, p = lookup.closure_index, self.p
+        found = (
+            index.find_subjects(p, anchor)
+            if self._varies_subject
+            else index.find_objects(anchor, p)
+        )
+        return found if isinstance(found, list | tuple) else list(found)
+
+    def is_true(self, x: int, anchor: int) -> bool:
+        """Returns whether the claim about ``x`` and an anchor is true in the graph."""
+        s, o = (x, anchor) if self._varies_subject else (anchor, x)
+        return self.lookup.closure_index.has_triple(s, self.p, o)
+
+    def has_both_sides(self, rest: GraphLookup, term: int) -> bool:
+        """Returns whether a card can state what is directly above a term and what is below it."""
+        index = rest.graph_index
+        return any(map(rest.is_readable, index.find_objects(term, self.p))) and any(
+            map(rest.is_readable, index.find_subjects(self.p, term))
+        )
+
+    def get_levels(self, term: int) -> tuple[int, int]:
+        """Returns the levels of the numbers of terms directly above and below one."""
+        up, down = (len(_list_cell(row, term)) for row in (self._up, self._down))
+        return min(2, up), min(MAX_LEVEL, down.bit_length())
+
+    def get_words(self, term: int) -> frozenset[str]:
+        """Returns the words of a name, also of one in camel case: "ReactAction"."""
+        words = self._words_cache.get(term)
+        if words is None:
+            parts = split_name(self.lookup.get_label(term)).split()
+            split = " ".join(split_name(part) for part in parts)
+            words = self._words_cache[term] = frozenset(list_name_words(split))
+        return words
+
+    def count_shared_words(self, x: int, other: int) -> int:
+        """Counts the words that two names share ("ReactAction", "AssessAction": 1)."""
+        return len(self.get_words(x) & self.get_words(other))
+
+
+def _list_cell(row: Row, term: int) -> Sequence[int]:
+    cell = row.get(term, ())
+    return (cell,) if isinstance(cell, int) else tuple(cell)
