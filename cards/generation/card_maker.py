@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -29,7 +30,7 @@ from cards.generation.set_aside import (
     share_equally,
 )
 from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
-from cards.generation.taxonomies.taxonomy import is_taxonomy
+from cards.generation.taxonomies.taxonomy import Taxonomy, is_taxonomy
 from cards.generation.taxonomies.taxonomy_recipes import TaxonomyRecipes
 from cards.generation.triplets import TripletSource
 from kg.claims import Label
@@ -61,8 +62,8 @@ class Side(NamedTuple):
     max_chains: int | None = None
     """If false claims reverse chains, at most this many triplets; None if they do not, or if there
     are more than enough chains."""
-    is_taxonomy: bool = False
-    """Whether all false claims reverse chains of classes or concepts."""
+    taxonomy: Taxonomy | None = None
+    """If all false claims reverse chains of classes or concepts."""
 
     def count_terms(self, n_triplets: int, factor: float) -> int:
         """Returns how many terms to set aside; more than triplets, because some find no partners.
@@ -91,6 +92,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     single_valued = [
         pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
     ]
+    has_taxonomy = not any(single_valued) and is_taxonomy(lookup, p)
     limit = MIN_TERMS * (int(max(FACTORS)) * plan.per_label + MAX_SPARE)
     return [
         Side(
@@ -99,7 +101,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
             count_candidates(pool, limit) // MIN_TERMS,
             may_have_others=not single_valued[0],
             max_chains=None if any(single_valued) else _count_chain_ends(pool, plan.per_label),
-            is_taxonomy=not any(single_valued) and is_taxonomy(lookup, p),
+            taxonomy=Taxonomy(lookup, p, pool.varying) if has_taxonomy else None,
         )
         for pool, is_single in zip(pools, single_valued, strict=True)
         # If a subject can have only one value, varying the object gives no UNKNOWN card, because
@@ -194,7 +196,7 @@ def list_needs(
             side.is_single,
             side.count_terms(share, factor),
             seed if factor == FACTORS[0] else f"{seed}, factor {factor:g}",
-            side.is_taxonomy,
+            side.taxonomy,
         )
         for group, group_share, factor in zip(sides, shares, factors, strict=True)
         for side, share in zip(
@@ -269,7 +271,10 @@ class PredicateCardMaker:
                 may_have_others=side.may_have_others,
                 full=side.pool,
             )
-            recipes = (TaxonomyRecipes if side.is_taxonomy else Recipes)(
+            make_recipes = (
+                partial(TaxonomyRecipes, side.taxonomy) if side.taxonomy is not None else Recipes
+            )
+            recipes = make_recipes(
                 pool,
                 unknowns,
                 side.pool.lookup,

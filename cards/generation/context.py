@@ -59,6 +59,7 @@ def build_context(
     allows_incoming: bool = False,
     *,
     other_values: Sequence[Fact] = (),
+    repeats_kinds: bool = True,
 ) -> list[Fact] | None:
     """Chooses the facts of a triplet, in no particular order.
 
@@ -73,6 +74,7 @@ def build_context(
             if there are no others.
         other_values: further facts to state, which mention no role's term: other values of the
             subject that the cards ask about.
+        repeats_kinds: whether each role gets the kinds of facts that another one needs.
 
     Returns:
         The facts, or None if they cannot be balanced.
@@ -96,7 +98,7 @@ def build_context(
         # Another value of the subject asked about, which decides nothing.
         for x in chosen_facts:
             _add_spare_fact(x, chosen_facts, spare_facts, positions, own_value)
-    for x in chosen_facts:
+    for x in chosen_facts if repeats_kinds else ():
         for position in needed:
             if position not in positions[x]:
                 _add_spare_fact(x, chosen_facts, spare_facts, positions, position)

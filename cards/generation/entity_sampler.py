@@ -101,13 +101,13 @@ class EntitySampler:
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
     @property
-    def is_always_strict(self) -> bool:
-        """Whether degrees must be alike in all phases."""
+    def is_taxonomy(self) -> bool:
+        """Whether the predicate is a taxonomy, see ``taxonomies/``."""
         return False
 
     @property
-    def compares_places(self) -> bool:
-        """Whether terms must be as often subjects, and objects, of the predicate on the card."""
+    def is_always_strict(self) -> bool:
+        """Whether degrees must be alike in all phases."""
         return False
 
     def is_true_unknown(self, x: int, anchor: int) -> bool:

@@ -20,6 +20,7 @@ from cards.generation.pools import Pool
 from cards.generation.prover import is_about_vocabulary
 from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
+from cards.generation.taxonomies.taxonomy import Taxonomy
 from kg.claims import Claim
 from kg.entailment import Closure
 from kg.profile.graph_changes.class_links import drop_superclasses
@@ -92,8 +93,8 @@ class PoolNeed(NamedTuple):
     """How many terms to set aside, at most."""
     seed: object
     """What the random order of the terms depends on."""
-    is_taxonomy: bool = False
-    """Whether what is above and below a term should stay, see ``taxonomies/``."""
+    taxonomy: Taxonomy | None = None
+    """If what is next to a term should stay, see ``taxonomies/``."""
 
 
 class _Candidate(NamedTuple):
@@ -261,15 +262,19 @@ def _iter_terms_by_suitability(
     the links of those with a unique anchor would tell that the claim is false.
     """
     pool = need.pool
+    n_tried = 0
     reserves: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(2 * len(_Keepers))]
     terms = _iter_in_random_order(list(pool.anchor_rows), rng)
     for x in terms:
         if _find_obstacle(pool, x):
             continue
         anchors, keepers = _choose_anchors(need, x, rng, drawn)
-        if need.is_taxonomy:
-            if keepers == _Keepers.OTHERS and pool.get_holders(x) and pool.get_anchors(anchors[0]):
+        if need.taxonomy is not None:
+            n_tried += 1
+            if keepers == _Keepers.OTHERS:
                 yield x, anchors
+            elif n_tried >= MAX_RESERVE * need.n_terms:
+                return
             continue
         has_fact = _has_other_fact(pool.lookup, x, pool.p, drawn.facts)
         if has_fact and keepers == _Keepers.OTHERS:
@@ -298,14 +303,16 @@ def _choose_anchors(
     if need.is_single:
         found = [_find_keepers(need.pool, x, anchor, drawn) for anchor in anchors]
         return anchors, _Keepers.OTHERS if _Keepers.OTHERS in found else max(found)
-    if need.is_taxonomy:  # what follows can be set aside so that what is next to it stays
-        far = [a for a in anchors if not need.pool.is_asserted(x, a)] or anchors
-        anchors = tuple(a for a in far if need.pool.get_anchors(a)) or anchors
     chosen: dict[_Keepers, int] = {}
+    taxonomy = need.taxonomy
     for anchor in itertools.islice(_iter_in_random_order(list(anchors), rng), MAX_TRIED_ANCHORS):
+        if taxonomy is not None and not taxonomy.has_alike_terms(x, anchor):
+            continue
         chosen.setdefault(_find_keepers(need.pool, x, anchor, drawn), anchor)
         if _Keepers.OTHERS in chosen:
             break
+    if not chosen:
+        return anchors[:1], _Keepers.NOBODY
     keepers = min(chosen)
     return (chosen[keepers],), keepers
 
@@ -430,13 +437,15 @@ def _find_premise(closure: Closure, need: PoolNeed, x: int, triple: Triple) -> T
         if c.pred != RDF_TYPE and not is_about_vocabulary(c)
     ]
     asserted = [t for t in asserted if closure.is_asserted(*t)]
-    if need.is_taxonomy:
+    if need.taxonomy is not None:
         find_objects, find_subjects = closure.index.find_objects, closure.index.find_subjects
         far = [t for t in asserted if x not in (t[0], t[2])] or asserted
         # The one without which the fewest other claims are lost.
         return min(
             far,
-            key=lambda t: (1 + len(find_subjects(t[1], t[0]))) * (1 + len(find_objects(t[2], t[1]))),
+            key=lambda t: (
+                (1 + len(find_subjects(t[1], t[0]))) * (1 + len(find_objects(t[2], t[1])))
+            ),
             default=None,
         )
     return next((t for t in asserted if x in (t[0], t[2])), next(iter(asserted), None))

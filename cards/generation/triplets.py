@@ -238,6 +238,8 @@ class TripletSource:
             self.rng,
             is_relaxed,
             other_values=self._find_other_value(anchor, roles),
+            # Where one term has nothing above or below it, the others would have more facts.
+            repeats_kinds=self.strict or not self.recipes.is_taxonomy,
         )
         if facts is None or not all(map(self.lookup.is_usable, facts)):
             return None
@@ -246,10 +248,11 @@ class TripletSource:
         if name not in SURFACE_RECIPES:
             if not has_balanced_mentions(facts, roles):
                 return None
-            if self.strict and not has_balanced_starts(self.lookup, facts, roles):
-                return None
-            if self.recipes.compares_places and not has_alike_places(self.pool.p, facts, roles):
-                return None
+            if self.strict:
+                if not has_balanced_starts(self.lookup, facts, roles):
+                    return None
+                if self.recipes.is_taxonomy and not has_alike_places(self.pool.p, facts, roles):
+                    return None
         facts = add_unrelated_facts(
             self.lookup, self.pool, proposal, facts, self.num_facts, self.rng
         )

@@ -114,8 +114,11 @@ class InferenceRun:
         return copy
 
     def resume(self, axioms: CompiledAxioms) -> None:
-        """Adds what follows from axioms alone, and applies the rules to all new triples."""
-        self._emit_axioms(axioms)
+        """Adds what follows from axioms alone, and applies the rules to all new triples.
+
+        Axioms that follow from others are not added: none was removed.
+        """
+        self._emit_initial(axioms)
         self._process_pending(axioms, axioms.regime == "owl-rl")
 
     # Inference
@@ -290,6 +293,9 @@ class InferenceRun:
     def _emit_axioms(self, axioms: CompiledAxioms) -> None:
         for triple, name, premises, trivial in axioms.derived:
             self.emit_with_premises(triple, name, premises, trivial=trivial)
+        self._emit_initial(axioms)
+
+    def _emit_initial(self, axioms: CompiledAxioms) -> None:
         self.schema_grew = False
         for triple, rule in axioms.initial:
             self.emit(*triple, rule.number)

@@ -6,7 +6,8 @@ A *taxonomy* is a predicate that links classes or concepts with those above or b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from cards.generation.graph_lookup import GraphLookup
@@ -31,8 +32,8 @@ MAX_RELATIVES = 400
 """Maximum number of terms of a branch that are looked at."""
 MAX_BRANCH = 0.5
 """A term with more than this share of all terms below it is no start of a branch: everything is."""
-MAX_LEVEL = 6
-"""Numbers of links are compared by their powers of two, up to this one."""
+MAX_COMPARED = 100
+"""Maximum number of terms that are compared to find an alike one."""
 REFLEXIVE = frozenset((KIND_OF, RDFS + "subClassOf", RDFS + "subPropertyOf"))
 """Predicates by which everything is linked with itself: every class is a subclass of itself."""
 _REFLEXIVE_NAMES = frozenset(
@@ -193,10 +194,40 @@ class Taxonomy:
             map(rest.is_readable, index.find_subjects(self.p, term))
         )
 
-    def get_levels(self, term: int) -> tuple[int, int]:
-        """Returns the levels of the numbers of terms directly above and below one."""
-        up, down = (len(_list_cell(row, term)) for row in (self._up, self._down))
-        return min(2, up), min(MAX_LEVEL, down.bit_length())
+    def find_place(
+        self, x: int, anchor: int, levels: Sequence[int], *, is_strict: bool
+    ) -> Hashable:
+        """Returns what must be equal of the terms asked about with an anchor.
+
+        Args:
+            x: one of these terms.
+            anchor: the anchor.
+            levels: the levels of the numbers of links to the term and from it.
+            is_strict: whether links to it, such as those from what is below it, count.
+        """
+        counted = tuple(levels) if is_strict else (levels[1],)
+        return counted, self.count_shared_words(x, anchor)
+
+    def has_alike_terms(self, x: int, anchor: int) -> bool:
+        """Returns whether a YES and a NO can be about terms like one that an anchor loses.
+
+        The YES is about one that keeps the anchor, the NO about one that a chain leads to from it.
+        """
+        lookup, is_strict = self.lookup, self._varies_subject
+        index, p, get_levels = lookup.closure_index, self.p, lookup.get_degree_levels
+        forward, back = index.find_objects(anchor, p), index.find_subjects(p, anchor)
+        holders, ends = (back, forward) if self._varies_subject else (forward, back)
+        place = self.find_place(x, anchor, get_levels(x), is_strict=is_strict)
+        return all(
+            any(
+                one != x
+                and self.find_place(one, anchor, get_levels(one), is_strict=is_strict) == place
+                and lookup.is_nameable(one)
+                and (not is_strict or self.has_both_sides(lookup, one))
+                for one in itertools.islice(terms, MAX_COMPARED)
+            )
+            for terms in (holders, ends)
+        )
 
     def get_words(self, term: int) -> frozenset[str]:
         """Returns the words of a name, also of one in camel case: "ReactAction"."""

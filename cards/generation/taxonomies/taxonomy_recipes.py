@@ -10,24 +10,28 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 from cards.facts import Fact
 from cards.generation.balance import sort_by_similarity
 from cards.generation.context import Proposal, Role
 from cards.generation.entity_sampler import MAX_CANDIDATES, MAX_RANKED
 from cards.generation.recipes import ASYMMETRIC, CYCLE, MAX_HOPS, OTHER_CONSTRAINT, Recipe, Recipes
-from cards.generation.taxonomies.taxonomy import Taxonomy
-
-MAX_COMPARED = 100
-"""Maximum number of random terms that are compared to find an alike one."""
+from cards.generation.taxonomies.taxonomy import MAX_COMPARED, Taxonomy
 
 
 class TaxonomyRecipes(Recipes):
     """Samples proposals for a taxonomy and varying side."""
 
-    @cached_property
-    def _taxonomy(self) -> Taxonomy:
-        return Taxonomy(self.full_lookup, self.pool.p, self.pool.varying)
+    def __init__(self, taxonomy: Taxonomy, *args: Any, **kwargs: Any) -> None:
+        """Takes the taxonomy, and what other recipes take."""
+        super().__init__(*args, **kwargs)
+        self._taxonomy = taxonomy
+
+    @property
+    def is_taxonomy(self) -> bool:
+        """Whether the predicate is a taxonomy: always."""
+        return True
 
     @property
     def is_always_strict(self) -> bool:
@@ -37,11 +41,6 @@ class TaxonomyRecipes(Recipes):
         label.
         """
         return self.pool.varying == "subj"
-
-    @property
-    def compares_places(self) -> bool:
-        """Whether the terms must have the same places on the card."""
-        return self.strict
 
     @property
     def recipes_by_name(self) -> dict[str, Recipe]:
@@ -142,8 +141,7 @@ class TaxonomyRecipes(Recipes):
             self._get_degree_levels if self.compares_rest else self.full_lookup.get_degree_levels
         )
         return (
-            get_levels(x) if self.strict else get_levels(x)[1],
-            self._taxonomy.count_shared_words(x, anchor),
+            *self._taxonomy.find_place(x, anchor, get_levels(x), is_strict=self.strict),
             self._get_frequent_words(x) if self.matches_words else None,
             self.lookup.get_types(x),
         )
