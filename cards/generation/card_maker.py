@@ -42,6 +42,8 @@ MAX_SPARE = 8
 FACTORS = (1.0, 2.0, 0.5, 0.25)
 """How many terms are set aside for each triplet, one after the other until all cards are made: more
 where names find no partners, fewer where what is left proves too little."""
+TAXONOMY_FACTOR = 2
+"""How many times as many terms of a taxonomy are set aside as of other predicates."""
 N_SAMPLED_PAIRS = 200
 """Number of true pairs by which the share of derived ones is estimated."""
 MAX_DERIVED_PART = 2 / 3
@@ -74,6 +76,9 @@ class Side(NamedTuple):
         """
         if not n_triplets:
             return 0
+        if self.taxonomy is not None:
+            # For many claims that are set aside, no others fit.
+            return min(self.max_triplets, int(TAXONOMY_FACTOR * factor * n_triplets) + MAX_SPARE)
         if self.max_chains and factor < 1:
             # More would only break the chains that false claims need. Of a share that is far too
             # large for these, the first attempt at fewer sets aside for as many as there are.

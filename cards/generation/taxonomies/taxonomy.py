@@ -30,8 +30,10 @@ MAX_DOWN = 4
 """How many links below that term they are."""
 MAX_RELATIVES = 400
 """Maximum number of terms of a branch that are looked at."""
-MAX_BRANCH = 0.5
+MAX_BRANCH = 0.8
 """A term with more than this share of all terms below it is no start of a branch: everything is."""
+MAX_WORDS = 4
+"""Names with at least as many words count as equally long."""
 MAX_COMPARED = 100
 """Maximum number of terms that are compared to find an alike one."""
 REFLEXIVE = frozenset((KIND_OF, RDFS + "subClassOf", RDFS + "subPropertyOf"))
@@ -205,8 +207,10 @@ class Taxonomy:
             levels: the levels of the numbers of links to the term and from it.
             is_strict: whether links to it, such as those from what is below it, count.
         """
+        # What is far above has a short name.
+        n_words = min(MAX_WORDS, len(self.get_words(x)))
         counted = tuple(levels) if is_strict else (levels[1],)
-        return counted, self.count_shared_words(x, anchor)
+        return counted, n_words, self.count_shared_words(x, anchor)
 
     def has_alike_terms(self, x: int, anchor: int) -> bool:
         """Returns whether a YES and a NO can be about terms like one that an anchor loses.

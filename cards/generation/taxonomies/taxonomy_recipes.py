@@ -15,9 +15,13 @@ from typing import Any
 from cards.facts import Fact
 from cards.generation.balance import sort_by_similarity
 from cards.generation.context import Proposal, Role
-from cards.generation.entity_sampler import MAX_CANDIDATES, MAX_RANKED
+from cards.generation.entity_sampler import MAX_CANDIDATES
 from cards.generation.recipes import ASYMMETRIC, CYCLE, MAX_HOPS, OTHER_CONSTRAINT, Recipe, Recipes
 from cards.generation.taxonomies.taxonomy import MAX_COMPARED, Taxonomy
+
+
+MAX_PATHS = 24
+"""Maximum number of random chains that a false claim could reverse."""
 
 
 class TaxonomyRecipes(Recipes):
@@ -68,7 +72,7 @@ class TaxonomyRecipes(Recipes):
             anchor = anchors[number]
             unknown = self._group(self._list_unknowns(anchor), anchor)
             paths: dict[int, list[int]] = {}
-            for _ in range(MAX_CANDIDATES if unknown else 0):
+            for _ in range(MAX_PATHS if unknown else 0):
                 path = self._sample_path(anchor, hops)
                 if path is not None:
                     paths.setdefault(path[-1], path)
@@ -93,7 +97,7 @@ class TaxonomyRecipes(Recipes):
 
         They have anchors and holders, and have lost holders if what was set aside is asked.
         """
-        key = (hops, self.strict, self.wants_true, self.wants_derived)
+        key = (hops, self.strict, self.allows_any_anchor, self.wants_true, self.wants_derived)
         anchors = self._open_anchors.get(key)
         if anchors is None:
             anchors = [a for a in self.pool.anchor_rows if self.pool.get_holders(a)]
@@ -140,10 +144,12 @@ class TaxonomyRecipes(Recipes):
         get_levels: Callable[[int], Sequence[int]] = (
             self._get_degree_levels if self.compares_rest else self.full_lookup.get_degree_levels
         )
+        levels = get_levels(x)
+        if self.allows_any_anchor and not self.strict:
+            levels = (0, 0)  # names alone count
         return (
-            *self._taxonomy.find_place(x, anchor, get_levels(x), is_strict=self.strict),
+            *self._taxonomy.find_place(x, anchor, levels, is_strict=self.strict),
             self._get_frequent_words(x) if self.matches_words else None,
-            self.lookup.get_types(x),
         )
 
     def _choose_terms(
@@ -154,12 +160,17 @@ class TaxonomyRecipes(Recipes):
         false: list[int],
         unknown: list[int],
     ) -> Proposal | None:
-        """Chooses three terms with names as similar as a few random ones allow."""
-        c = false[int(self.rng.random() * len(false))]
+        """Chooses three terms with similar names: what is far above has a short one.
+
+        First one of those that are fewest.
+        """
+        fewest = min(true, false, unknown, key=len)
+        first = fewest[int(self.rng.random() * len(fewest))]
+        c = first if fewest is false else self._choose_similar(false, first)
         path = paths[c]
-        e = self._choose_similar(true, c, path)
-        u = None if e is None else self._choose_similar(unknown, c, (*path, e))
-        if e is None or u is None:
+        e = first if fewest is true else self._choose_similar(true, first, path)
+        u = first if fewest is unknown else self._choose_similar(unknown, first, (*path, e))
+        if e in path or u in (*path, e):
             return None
         facts: list[Fact] = []
         for start, end in itertools.pairwise(path):
@@ -175,9 +186,7 @@ class TaxonomyRecipes(Recipes):
         roles = [role._replace(forbids_other_value=False) for role in proposal.roles]
         return proposal._replace(roles=roles)
 
-    def _choose_similar(self, terms: list[int], other: int, excluded: Sequence[int]) -> int | None:
-        suitable = [x for x in terms if x not in excluded]
-        if len(suitable) > MAX_RANKED:
-            suitable = self.rng.sample(suitable, MAX_RANKED)
-        ranked = sort_by_similarity(self.lookup, self.pool.p, suitable, other)
-        return ranked[0] if ranked else None
+    def _choose_similar(self, terms: list[int], other: int, excluded: Sequence[int] = ()) -> int:
+        """Chooses the term with the most similar name."""
+        suitable = [x for x in terms if x not in excluded] or terms
+        return sort_by_similarity(self.lookup, self.pool.p, suitable, other)[0]
