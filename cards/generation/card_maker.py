@@ -25,11 +25,16 @@ from cards.generation.set_aside import (
     SetAside,
     Unknowns,
     count_candidates,
-    count_obstacles,
     set_aside_facts,
     share_equally,
 )
-from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
+from cards.generation.shortage import (
+    MIN_TERMS,
+    Obstacle,
+    count_obstacles,
+    explain_obstacles,
+    explain_pool,
+)
 from cards.generation.taxonomies.taxonomy import Taxonomy, is_taxonomy
 from cards.generation.taxonomies.taxonomy_recipes import TaxonomyRecipes
 from cards.generation.triplets import TripletSource
@@ -353,7 +358,8 @@ class PredicateCardMaker:
             pool, recipes = source.pool, source.recipes
             if not recipes.e_kinds:
                 return [f"{label}: no true pair of the requested kinds"]
-            if not any(one.recipes.unknowns.anchors for one in self.sources):
+            has_unknowns = any(one.recipes.unknowns.anchors for one in self.sources)
+            if not has_unknowns and not recipes.is_taxonomy:
                 noun = "subject" if pool.varying == "subj" else "object"
                 return [f"{label}: {explain_pool(count_obstacles(pool), noun)}"]
         failures = sum((source.failures for source in self.sources), Counter[Obstacle]())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from random import Random
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from cards.generation.pools import Pool
 from cards.generation.prover import is_about_vocabulary
 from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
+from cards.generation.shortage import find_obstacle, has_kind, has_other_fact, list_anchors
 from cards.generation.taxonomies.taxonomy import Taxonomy
 from kg.claims import Claim
 from kg.entailment import Closure
@@ -47,14 +48,6 @@ MAX_TRIED_ANCHORS = 24
 """Maximum number of anchors of a term that are looked at to find one that others keep."""
 LARGE_POOL = 5
 """A pool with this many times as many terms as needed is taken to have enough that can be named."""
-
-
-LEFT_OUT = "that break the shapes"
-NO_NAME = "without a unique, readable name"
-NO_VALUE = "whose value has no such name"
-NO_FACT = "without another fact or a class"
-OBSTACLES = (LEFT_OUT, NO_NAME, NO_VALUE, NO_FACT)
-"""Why a term that has a value cannot be asked about, in the order of the checks."""
 
 
 class Unknowns(NamedTuple):
@@ -162,17 +155,11 @@ def count_candidates(pool: Pool, limit: int) -> int:
         return limit
     rng = rng_for("count", pool.lookup.terms.get_text(pool.p), pool.varying)
     terms = _iter_in_random_order(list(pool.anchor_rows), rng)
-    n_found = sum(not _find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
+    n_found = sum(not find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
     if n_found * n_terms > SAFETY_FACTOR * N_COUNTED * limit:
         return limit
-    found = (x for x in terms if not _find_obstacle(pool, x))
+    found = (x for x in terms if not find_obstacle(pool, x))
     return min(limit, n_found + sum(1 for _ in itertools.islice(found, limit)))
-
-
-def count_obstacles(pool: Pool) -> dict[str, int]:
-    """Counts the terms that have anchors by what keeps them from being asked about, if anything."""
-    counts = Counter(_find_obstacle(pool, x) for x in pool.anchor_rows)
-    return {reason: counts[reason] for reason in (*OBSTACLES, "")}
 
 
 def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
@@ -222,7 +209,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
         need = needs[candidate.pool_number]
         derivable = any(_iter_entailed_claims(closure, need.pool, candidate))
         if not derivable and (
-            _has_kind(reduced, candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
+            has_kind(reduced, candidate.x) or has_other_fact(reduced, candidate.x, need.pool.p)
         ):
             unknowns[candidate.pool_number].anchors[candidate.x] = candidate.anchors
     return SetAside(reduced, triples, tuple(unknowns))
@@ -266,7 +253,7 @@ def _iter_terms_by_suitability(
     reserves: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(2 * len(_Keepers))]
     terms = _iter_in_random_order(list(pool.anchor_rows), rng)
     for x in terms:
-        if _find_obstacle(pool, x):
+        if find_obstacle(pool, x):
             continue
         anchors, keepers = _choose_anchors(need, x, rng, drawn)
         if need.taxonomy is not None:
@@ -276,7 +263,7 @@ def _iter_terms_by_suitability(
             elif n_tried >= MAX_RESERVE * need.n_terms:
                 return
             continue
-        has_fact = _has_other_fact(pool.lookup, x, pool.p, drawn.facts)
+        has_fact = has_other_fact(pool.lookup, x, pool.p, drawn.facts)
         if has_fact and keepers == _Keepers.OTHERS:
             yield x, anchors
             continue
@@ -291,7 +278,7 @@ def _iter_terms_by_suitability(
             else:
                 yield x, anchors
     for x in terms:
-        if not _find_obstacle(pool, x):
+        if not find_obstacle(pool, x):
             yield x, _choose_anchors(need, x, rng, drawn)[0]
 
 
@@ -299,7 +286,7 @@ def _choose_anchors(
     need: PoolNeed, x: int, rng: Random, drawn: _Drawn
 ) -> tuple[tuple[int, ...], _Keepers]:
     """Chooses the anchors to set aside of a term: all, or one, if possible one that others keep."""
-    anchors = _list_anchors(need.pool, x)
+    anchors = list_anchors(need.pool, x)
     if need.is_single:
         found = [_find_keepers(need.pool, x, anchor, drawn) for anchor in anchors]
         return anchors, _Keepers.OTHERS if _Keepers.OTHERS in found else max(found)
@@ -329,42 +316,12 @@ def _find_keepers(pool: Pool, x: int, anchor: int, drawn: _Drawn) -> _Keepers:
     return keepers
 
 
-def _list_anchors(pool: Pool, x: int) -> tuple[int, ...]:
-    return tuple(a for a in pool.get_anchors(x) if a != x)
-
-
-def _find_obstacle(pool: Pool, x: int) -> str:
-    """Returns why a term cannot be asked about; empty if it can."""
-    lookup, anchors = pool.lookup, _list_anchors(pool, x)
-    if x in lookup.unusable_nodes and x not in lookup.terms.blanks:
-        return LEFT_OUT
-    if not lookup.is_nameable(x) or not (anchors and pool.matches_hint(x, anchors[0])):
-        return NO_NAME
-    if not any(map(lookup.is_nameable, anchors)):
-        return NO_VALUE
-    if not _has_other_fact(lookup, x, pool.p) and not _has_kind(lookup, x):
-        return NO_FACT
-    return ""
-
-
 def _iter_in_random_order(terms: list[int], rng: Random) -> Iterator[int]:
     """Yields all terms in random order; the cost depends only on how many are used."""
     for i in range(len(terms)):
         j = i + int(rng.random() * (len(terms) - i))
         terms[i], terms[j] = terms[j], terms[i]
         yield terms[i]
-
-
-def _has_kind(lookup: GraphLookup, x: int) -> bool:
-    """Returns whether a card can say what kind of thing a term is."""
-    return any(not is_vocabulary(lookup.terms.get_text(c)) for c in lookup.get_types(x))
-
-
-def _has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:
-    """Returns whether a card can state a fact about a term beside its values of ``p``."""
-    return any(
-        f.p != p and (f.s, f.p, f.o) not in removed for f in lookup.iter_facts_about(x)
-    ) or any(lookup.list_incoming_facts(x, q) for q in lookup.fact_predicates)
 
 
 def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:

@@ -53,11 +53,13 @@ _REFLEXIVE_NAMES = frozenset(
 Row: TypeAlias = Mapping[int, Cell]
 
 
-def is_reflexive(pred: str, label: str) -> bool:
+def is_reflexive(lookup: GraphLookup, p: int) -> bool:
     """Returns whether a predicate, or one of its name, also links everything with itself.
 
     Nobody could say that it is false that a dotplot is a kind of dotplot.
     """
+    pred = lookup.terms.get_text(p)
+    label = lookup.kb.verbaliser.get_label(pred)
     return pred in REFLEXIVE or label.casefold() in _REFLEXIVE_NAMES
 
 

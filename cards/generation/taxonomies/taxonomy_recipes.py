@@ -16,9 +16,9 @@ from cards.facts import Fact
 from cards.generation.balance import sort_by_similarity
 from cards.generation.context import Proposal, Role
 from cards.generation.entity_sampler import MAX_CANDIDATES
-from cards.generation.recipes import ASYMMETRIC, CYCLE, MAX_HOPS, OTHER_CONSTRAINT, Recipe, Recipes
+from cards.generation.kinds import ASYMMETRIC, CYCLE
+from cards.generation.recipes import MAX_HOPS, OTHER_CONSTRAINT, Recipe, Recipes
 from cards.generation.taxonomies.taxonomy import MAX_COMPARED, Taxonomy
-
 
 MAX_PATHS = 24
 """Maximum number of random chains that a false claim could reverse."""
@@ -45,6 +45,11 @@ class TaxonomyRecipes(Recipes):
         label.
         """
         return self.pool.varying == "subj"
+
+    @property
+    def asks_any_anchor(self) -> bool:
+        """Whether the numbers of links may differ."""
+        return self.allows_any_anchor
 
     @property
     def recipes_by_name(self) -> dict[str, Recipe]:
@@ -97,7 +102,7 @@ class TaxonomyRecipes(Recipes):
 
         They have anchors and holders, and have lost holders if what was set aside is asked.
         """
-        key = (hops, self.strict, self.allows_any_anchor, self.wants_true, self.wants_derived)
+        key = (hops, self.strict, self.asks_any_anchor, self.wants_true, self.wants_derived)
         anchors = self._open_anchors.get(key)
         if anchors is None:
             anchors = [a for a in self.pool.anchor_rows if self.pool.get_holders(a)]
@@ -145,10 +150,10 @@ class TaxonomyRecipes(Recipes):
             self._get_degree_levels if self.compares_rest else self.full_lookup.get_degree_levels
         )
         levels = get_levels(x)
-        if self.allows_any_anchor and not self.strict:
+        if self.asks_any_anchor and not self.strict:
             levels = (0, 0)  # names alone count
         return (
-            *self._taxonomy.find_place(x, anchor, levels, is_strict=self.strict),
+            self._taxonomy.find_place(x, anchor, levels, is_strict=self.strict),
             self._get_frequent_words(x) if self.matches_words else None,
         )
 
