@@ -22,7 +22,6 @@ from cards.generation.literals import (
 )
 from cards.generation.restated_values import find_synonyms
 from cards.generation.shortage import Obstacle
-from cards.generation.taxonomies.taxonomy import is_reflexive
 from kg.words.name_forms import may_name_one_thing
 
 # Names of the recipes for entities of another class, and for all constraints not named in kinds.
@@ -55,7 +54,7 @@ class Recipes(EntitySampler):
         if self._bounds:
             recipes[NUMERIC] = self.propose_numeric
         recipes[OTHER_CLASS] = self.propose_other_class
-        if not is_reflexive(self.lookup, self.pool.p):
+        if not self.is_reflexive:
             recipes[IRREFLEXIVE] = self.propose_irreflexive
         recipes[OTHER_CONSTRAINT] = self.propose_other
         return recipes

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.pools import Pool
@@ -21,13 +21,15 @@ from cards.generation.prover import is_about_vocabulary
 from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from cards.generation.shortage import find_obstacle, has_kind, has_other_fact, list_anchors
-from cards.generation.taxonomies.taxonomy import Taxonomy
 from kg.claims import Claim
 from kg.entailment import Closure
 from kg.profile.graph_changes.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
+
+if TYPE_CHECKING:
+    from cards.generation.taxonomies.taxonomy import Taxonomy
 
 MAX_PREMISES = 5
 """Maximum number of other facts that are set aside because a subject's value follows from them. A

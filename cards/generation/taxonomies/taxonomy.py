@@ -36,31 +36,7 @@ MAX_WORDS = 4
 """Names with at least as many words count as equally long."""
 MAX_COMPARED = 100
 """Maximum number of terms that are compared to find an alike one."""
-REFLEXIVE = frozenset((KIND_OF, RDFS + "subClassOf", RDFS + "subPropertyOf"))
-"""Predicates by which everything is linked with itself: every class is a subclass of itself."""
-_REFLEXIVE_NAMES = frozenset(
-    (
-        "is a",
-        "is a kind of",
-        "kind of",
-        "is a type of",
-        "type of",
-        "is a subclass of",
-        "subclass of",
-    )
-)
-
 Row: TypeAlias = Mapping[int, Cell]
-
-
-def is_reflexive(lookup: GraphLookup, p: int) -> bool:
-    """Returns whether a predicate, or one of its name, also links everything with itself.
-
-    Nobody could say that it is false that a dotplot is a kind of dotplot.
-    """
-    pred = lookup.terms.get_text(p)
-    label = lookup.kb.verbaliser.get_label(pred)
-    return pred in REFLEXIVE or label.casefold() in _REFLEXIVE_NAMES
 
 
 def is_taxonomy(lookup: GraphLookup, p: int) -> bool:
@@ -220,7 +196,11 @@ class Taxonomy:
         The YES is about one that keeps the anchor, the NO about one that a chain leads to from it.
         """
         lookup, is_strict = self.lookup, self._varies_subject
-        index, p, get_levels = lookup.closure_index, self.p, lookup.get_degree_levels
+        index, p = lookup.closure_index, self.p
+
+        def get_levels(term: int) -> Sequence[int]:
+            return lookup.get_degree_levels(term) if is_strict else (0, 0)
+
         forward, back = index.find_objects(anchor, p), index.find_subjects(p, anchor)
         holders, ends = (back, forward) if self._varies_subject else (forward, back)
         place = self.find_place(x, anchor, get_levels(x), is_strict=is_strict)
