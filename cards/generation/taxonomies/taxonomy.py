@@ -196,11 +196,7 @@ class Taxonomy:
         The YES is about one that keeps the anchor, the NO about one that a chain leads to from it.
         """
         lookup, is_strict = self.lookup, self._varies_subject
-        index, p = lookup.closure_index, self.p
-
-        def get_levels(term: int) -> Sequence[int]:
-            return lookup.get_degree_levels(term) if is_strict else (0, 0)
-
+        index, p, get_levels = lookup.closure_index, self.p, lookup.get_degree_levels
         forward, back = index.find_objects(anchor, p), index.find_subjects(p, anchor)
         holders, ends = (back, forward) if self._varies_subject else (forward, back)
         place = self.find_place(x, anchor, get_levels(x), is_strict=is_strict)

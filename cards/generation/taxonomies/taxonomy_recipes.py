@@ -48,8 +48,8 @@ class TaxonomyRecipes(Recipes):
 
     @property
     def asks_any_anchor(self) -> bool:
-        """Whether the numbers of links may differ: in claims that were set aside, or at last."""
-        return self.allows_any_anchor or self.wants_true
+        """Whether the numbers of links may differ."""
+        return self.allows_any_anchor
 
     @property
     def recipes_by_name(self) -> dict[str, Recipe]:
