@@ -187,13 +187,11 @@ class _Rederivation:
         if not isinstance(rule, ChainRule):
             return True
         s, p, o = triple
-        last = len(rule.properties) - 1
-        return any(
-            prop == p
-            and (position > 0 or (s, rule.target) in self.ends)
-            and (position < last or (rule.target, o) in self.starts)
-            for position, prop in enumerate(rule.properties)
-        )
+        first, *middle = rule.properties
+        if p in middle[:-1]:
+            return True
+        starts = p == first and (s, rule.target) in self.ends
+        return starts or (p == rule.properties[-1] and (rule.target, o) in self.starts)
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
         if (s, p, o) in self._deleted:

@@ -20,6 +20,8 @@ from cards.generation.kinds import ASYMMETRIC, CYCLE
 from cards.generation.recipes import MAX_HOPS, OTHER_CONSTRAINT, Recipe, Recipes
 from cards.generation.taxonomies.taxonomy import MAX_COMPARED, Taxonomy
 
+MAX_ANCHORS = 700
+"""Maximum number of random anchors of one kind of claims that are searched."""
 MAX_PATHS = 24
 """Maximum number of random chains that a false claim could reverse."""
 
@@ -106,6 +108,8 @@ class TaxonomyRecipes(Recipes):
         anchors = self._open_anchors.get(key)
         if anchors is None:
             anchors = [a for a in self.pool.anchor_rows if self.pool.get_holders(a)]
+            if len(anchors) > MAX_ANCHORS:
+                anchors = self.rng.sample(anchors, MAX_ANCHORS)
             if self.wants_true:
                 anchors = [a for a in anchors if self._taxonomy.list_lost(self.lookup, a)]
             self._open_anchors[key] = anchors
