@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -24,11 +25,18 @@ from cards.generation.set_aside import (
     SetAside,
     Unknowns,
     count_candidates,
-    count_obstacles,
     set_aside_facts,
     share_equally,
 )
-from cards.generation.shortage import MIN_TERMS, Obstacle, explain_obstacles, explain_pool
+from cards.generation.shortage import (
+    MIN_TERMS,
+    Obstacle,
+    count_obstacles,
+    explain_obstacles,
+    explain_pool,
+)
+from cards.generation.taxonomies.taxonomy import Taxonomy, is_taxonomy
+from cards.generation.taxonomies.taxonomy_recipes import TaxonomyRecipes
 from cards.generation.triplets import TripletSource
 from kg.claims import Label
 from kg.oracle import Oracle
@@ -39,6 +47,8 @@ MAX_SPARE = 8
 FACTORS = (1.0, 2.0, 0.5, 0.25)
 """How many terms are set aside for each triplet, one after the other until all cards are made: more
 where names find no partners, fewer where what is left proves too little."""
+TAXONOMY_FACTOR = 2
+"""How many times as many terms of a taxonomy are set aside as of other predicates."""
 N_SAMPLED_PAIRS = 200
 """Number of true pairs by which the share of derived ones is estimated."""
 MAX_DERIVED_PART = 2 / 3
@@ -59,6 +69,8 @@ class Side(NamedTuple):
     max_chains: int | None = None
     """If false claims reverse chains, at most this many triplets; None if they do not, or if there
     are more than enough chains."""
+    taxonomy: Taxonomy | None = None
+    """If all false claims reverse chains of classes or concepts."""
 
     def count_terms(self, n_triplets: int, factor: float) -> int:
         """Returns how many terms to set aside; more than triplets, because some find no partners.
@@ -69,6 +81,9 @@ class Side(NamedTuple):
         """
         if not n_triplets:
             return 0
+        if self.taxonomy is not None:
+            # For many claims that are set aside, no others fit.
+            return min(self.max_triplets, int(TAXONOMY_FACTOR * factor * n_triplets) + MAX_SPARE)
         if self.max_chains and factor < 1:
             # More would only break the chains that false claims need. Of a share that is far too
             # large for these, the first attempt at fewer sets aside for as many as there are.
@@ -87,6 +102,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
     single_valued = [
         pool.is_single_valued(rng_for(plan.seed, pred, pool.varying)) for pool in pools
     ]
+    has_taxonomy = not any(single_valued) and is_taxonomy(lookup, p)
     limit = MIN_TERMS * (int(max(FACTORS)) * plan.per_label + MAX_SPARE)
     return [
         Side(
@@ -95,6 +111,7 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
             count_candidates(pool, limit) // MIN_TERMS,
             may_have_others=not single_valued[0],
             max_chains=None if any(single_valued) else _count_chain_ends(pool, plan.per_label),
+            taxonomy=Taxonomy(lookup, p, pool.varying) if has_taxonomy else None,
         )
         for pool, is_single in zip(pools, single_valued, strict=True)
         # If a subject can have only one value, varying the object gives no UNKNOWN card, because
@@ -189,6 +206,7 @@ def list_needs(
             side.is_single,
             side.count_terms(share, factor),
             seed if factor == FACTORS[0] else f"{seed}, factor {factor:g}",
+            side.taxonomy,
         )
         for group, group_share, factor in zip(sides, shares, factors, strict=True)
         for side, share in zip(
@@ -263,7 +281,10 @@ class PredicateCardMaker:
                 may_have_others=side.may_have_others,
                 full=side.pool,
             )
-            recipes = Recipes(
+            make_recipes = (
+                partial(TaxonomyRecipes, side.taxonomy) if side.taxonomy is not None else Recipes
+            )
+            recipes = make_recipes(
                 pool,
                 unknowns,
                 side.pool.lookup,
@@ -337,7 +358,8 @@ class PredicateCardMaker:
             pool, recipes = source.pool, source.recipes
             if not recipes.e_kinds:
                 return [f"{label}: no true pair of the requested kinds"]
-            if not any(one.recipes.unknowns.anchors for one in self.sources):
+            has_unknowns = any(one.recipes.unknowns.anchors for one in self.sources)
+            if not has_unknowns and not recipes.is_taxonomy:
                 noun = "subject" if pool.varying == "subj" else "object"
                 return [f"{label}: {explain_pool(count_obstacles(pool), noun)}"]
         failures = sum((source.failures for source in self.sources), Counter[Obstacle]())

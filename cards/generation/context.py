@@ -59,6 +59,7 @@ def build_context(
     allows_incoming: bool = False,
     *,
     other_values: Sequence[Fact] = (),
+    repeats_kinds: bool = True,
 ) -> list[Fact] | None:
     """Chooses the facts of a triplet, in no particular order.
 
@@ -73,6 +74,7 @@ def build_context(
             if there are no others.
         other_values: further facts to state, which mention no role's term: other values of the
             subject that the cards ask about.
+        repeats_kinds: whether each role gets the kinds of facts that another one needs.
 
     Returns:
         The facts, or None if they cannot be balanced.
@@ -96,7 +98,7 @@ def build_context(
         # Another value of the subject asked about, which decides nothing.
         for x in chosen_facts:
             _add_spare_fact(x, chosen_facts, spare_facts, positions, own_value)
-    for x in chosen_facts:
+    for x in chosen_facts if repeats_kinds else ():
         for position in needed:
             if position not in positions[x]:
                 _add_spare_fact(x, chosen_facts, spare_facts, positions, position)
@@ -269,6 +271,18 @@ def add_unrelated_facts(
 def has_balanced_mentions(facts: list[Fact], roles: list[Role]) -> bool:
     """Returns whether the entities of all roles occur in the same number of facts."""
     return len({sum(fact.mentions_term(role.x) for fact in facts) for role in roles}) == 1
+
+
+def has_alike_places(p: int, facts: list[Fact], roles: list[Role]) -> bool:
+    """Returns whether the entities of all roles are equally often subject and object of ``p``."""
+    counts = {
+        (
+            sum(f.p == p and f.s == role.x for f in facts),
+            sum(f.p == p and f.o == role.x for f in facts),
+        )
+        for role in roles
+    }
+    return len(counts) == 1
 
 
 def has_balanced_starts(lookup: GraphLookup, facts: list[Fact], roles: list[Role]) -> bool:

@@ -16,6 +16,7 @@ from cards.generation.balance import (
     sort_by_similarity,
 )
 from cards.generation.graph_lookup import GraphLookup, to_degree_levels
+from cards.generation.kinds import is_reflexive
 from cards.generation.pools import Pool
 from cards.generation.prover import Prover
 from cards.generation.restated_values import list_restating_facts
@@ -99,6 +100,25 @@ class EntitySampler:
         self._holders_by_kind: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         self._rest_level_cache: dict[int, tuple[int, int]] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
+
+    @property
+    def is_reflexive(self) -> bool:
+        """Whether nobody could say that the predicate does not link something with itself."""
+        return is_reflexive(self.lookup, self.pool.p)
+
+    @property
+    def is_taxonomy(self) -> bool:
+        """Whether the predicate is a taxonomy, see ``taxonomies/``."""
+        return False
+
+    @property
+    def is_always_strict(self) -> bool:
+        """Whether degrees must be alike in all phases."""
+        return False
+
+    def is_true_unknown(self, x: int, anchor: int) -> bool:
+        """Returns whether the claim of a U card was set aside, so that it is true in the graph."""
+        return self.unknowns.is_true(x, anchor)
 
     @property
     def asks_any_anchor(self) -> bool:

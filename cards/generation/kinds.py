@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 from kg.base.errors import DomainError
 from kg.claims import Claim, Verdict, Violation
 from kg.domain import suggest_nearest
+from kg.profile.graph_changes.class_links import KIND_OF
+from kg.terms import RDFS
 
 if TYPE_CHECKING:
+    from cards.generation.graph_lookup import GraphLookup
     from kg.shapes import Constraint
 
 FUNCTIONAL = "functional"
@@ -40,6 +43,20 @@ SURFACE_KINDS = frozenset({DISJOINT, DOMAIN_RANGE, IRREFLEXIVE})
 flows into a country. No E or U card can look like these, so they are a small share of a card set.
 """
 
+REFLEXIVE = frozenset((KIND_OF, RDFS + "subClassOf", RDFS + "subPropertyOf"))
+"""Predicates by which everything is linked with itself: every class is a subclass of itself."""
+_REFLEXIVE_NAMES = frozenset(
+    (
+        "is a",
+        "is a kind of",
+        "kind of",
+        "is a type of",
+        "type of",
+        "is a subclass of",
+        "subclass of",
+    )
+)
+
 _KIND_OF_COMPONENT = {
     "MaxCountConstraintComponent": FUNCTIONAL,
     "QualifiedMaxCountConstraintComponent": FUNCTIONAL,
@@ -55,6 +72,16 @@ _KIND_OF_COMPONENT = {
     "NodeKindConstraintComponent": DOMAIN_RANGE,
     "NotConstraintComponent": DISJOINT,
 }
+
+
+def is_reflexive(lookup: GraphLookup, p: int) -> bool:
+    """Returns whether a predicate, or one of its name, also links everything with itself.
+
+    Nobody could say that it is false that a dotplot is a kind of dotplot.
+    """
+    pred = lookup.terms.get_text(p)
+    label = lookup.kb.verbaliser.get_label(pred)
+    return pred in REFLEXIVE or label.casefold() in _REFLEXIVE_NAMES
 
 
 def classify_violation(claim: Claim, violation: Violation, *, reverse_holds: bool) -> str:

@@ -54,7 +54,8 @@ class Recipes(EntitySampler):
         if self._bounds:
             recipes[NUMERIC] = self.propose_numeric
         recipes[OTHER_CLASS] = self.propose_other_class
-        recipes[IRREFLEXIVE] = self.propose_irreflexive
+        if not self.is_reflexive:
+            recipes[IRREFLEXIVE] = self.propose_irreflexive
         recipes[OTHER_CONSTRAINT] = self.propose_other
         return recipes
 
@@ -114,8 +115,7 @@ class Recipes(EntitySampler):
         """Returns whether a claim of a C or U card reads like a true one."""
         # A reader cannot distinguish the anchor from a namesake, so the claim must not be true of a
         # namesake either.
-        namesakes = self.lookup.get_namesakes(anchor)
-        if any(self.pool.is_entailed(x, namesake) for namesake in namesakes):
+        if any(self.pool.is_entailed(x, one) for one in self.lookup.get_namesakes(anchor)):
             return True
         # Nor may x have a value of another datatype that reads like the anchor ("1990").
         get_text = self.lookup.terms.get_text

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.pools import Pool
 from cards.generation.prover import is_about_vocabulary
 from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
+from cards.generation.shortage import find_obstacle, has_kind, has_other_fact, list_anchors
 from kg.claims import Claim
 from kg.entailment import Closure
 from kg.graph import find_unwritable_triples
@@ -27,6 +28,9 @@ from kg.profile.graph_changes.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
+
+if TYPE_CHECKING:
+    from cards.generation.taxonomies.taxonomy import Taxonomy
 
 MAX_PREMISES = 5
 """Maximum number of other facts that are set aside because a subject's value follows from them. A
@@ -47,13 +51,6 @@ MAX_TRIED_ANCHORS = 24
 """Maximum number of anchors of a term that are looked at to find one that others keep."""
 LARGE_POOL = 5
 """A pool with this many times as many terms as needed is taken to have enough that can be named."""
-
-LEFT_OUT = "that break the shapes"
-NO_NAME = "without a unique, readable name"
-NO_VALUE = "whose value has no such name"
-NO_FACT = "without another fact or a class"
-OBSTACLES = (LEFT_OUT, NO_NAME, NO_VALUE, NO_FACT)
-"""Why a term that has a value cannot be asked about, in the order of the checks."""
 
 
 class Unknowns(NamedTuple):
@@ -92,6 +89,8 @@ class PoolNeed(NamedTuple):
     """How many terms to set aside, at most."""
     seed: object
     """What the random order of the terms depends on."""
+    taxonomy: Taxonomy | None = None
+    """If what is next to a term should stay, see ``taxonomies/``."""
 
 
 class _Candidate(NamedTuple):
@@ -159,17 +158,11 @@ def count_candidates(pool: Pool, limit: int) -> int:
         return limit
     rng = rng_for("count", pool.lookup.terms.get_text(pool.p), pool.varying)
     terms = _iter_in_random_order(list(pool.anchor_rows), rng)
-    n_found = sum(not _find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
+    n_found = sum(not find_obstacle(pool, x) for x in itertools.islice(terms, N_COUNTED))
     if n_found * n_terms > SAFETY_FACTOR * N_COUNTED * limit:
         return limit
-    found = (x for x in terms if not _find_obstacle(pool, x))
+    found = (x for x in terms if not find_obstacle(pool, x))
     return min(limit, n_found + sum(1 for _ in itertools.islice(found, limit)))
-
-
-def count_obstacles(pool: Pool) -> dict[str, int]:
-    """Counts the terms that have anchors by what keeps them from being asked about, if anything."""
-    counts = Counter(_find_obstacle(pool, x) for x in pool.anchor_rows)
-    return {reason: counts[reason] for reason in (*OBSTACLES, "")}
 
 
 def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
@@ -219,7 +212,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
         need = needs[candidate.pool_number]
         derivable = any(_iter_entailed_claims(closure, need.pool, candidate))
         if not derivable and (
-            _has_kind(reduced, candidate.x) or _has_other_fact(reduced, candidate.x, need.pool.p)
+            has_kind(reduced, candidate.x) or has_other_fact(reduced, candidate.x, need.pool.p)
         ):
             unknowns[candidate.pool_number].anchors[candidate.x] = candidate.anchors
     return SetAside(reduced, triples - unwritable, tuple(unknowns))
@@ -259,13 +252,21 @@ def _iter_terms_by_suitability(
     the links of those with a unique anchor would tell that the claim is false.
     """
     pool = need.pool
+    n_tried = 0
     reserves: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(2 * len(_Keepers))]
     terms = _iter_in_random_order(list(pool.anchor_rows), rng)
     for x in terms:
-        if _find_obstacle(pool, x):
+        if find_obstacle(pool, x):
             continue
         anchors, keepers = _choose_anchors(need, x, rng, drawn)
-        has_fact = _has_other_fact(pool.lookup, x, pool.p, drawn.facts)
+        if need.taxonomy is not None:
+            n_tried += 1
+            if keepers == _Keepers.OTHERS:
+                yield x, anchors
+            elif n_tried >= MAX_RESERVE * need.n_terms:
+                return
+            continue
+        has_fact = has_other_fact(pool.lookup, x, pool.p, drawn.facts)
         if has_fact and keepers == _Keepers.OTHERS:
             yield x, anchors
             continue
@@ -280,7 +281,7 @@ def _iter_terms_by_suitability(
             else:
                 yield x, anchors
     for x in terms:
-        if not _find_obstacle(pool, x):
+        if not find_obstacle(pool, x):
             yield x, _choose_anchors(need, x, rng, drawn)[0]
 
 
@@ -288,15 +289,20 @@ def _choose_anchors(
     need: PoolNeed, x: int, rng: Random, drawn: _Drawn
 ) -> tuple[tuple[int, ...], _Keepers]:
     """Chooses the anchors to set aside of a term: all, or one, if possible one that others keep."""
-    anchors = _list_anchors(need.pool, x)
+    anchors = list_anchors(need.pool, x)
     if need.is_single:
         found = [_find_keepers(need.pool, x, anchor, drawn) for anchor in anchors]
         return anchors, _Keepers.OTHERS if _Keepers.OTHERS in found else max(found)
     chosen: dict[_Keepers, int] = {}
+    taxonomy = need.taxonomy
     for anchor in itertools.islice(_iter_in_random_order(list(anchors), rng), MAX_TRIED_ANCHORS):
+        if taxonomy is not None and not taxonomy.has_alike_terms(x, anchor):
+            continue
         chosen.setdefault(_find_keepers(need.pool, x, anchor, drawn), anchor)
         if _Keepers.OTHERS in chosen:
             break
+    if not chosen:
+        return anchors[:1], _Keepers.NOBODY
     keepers = min(chosen)
     return (chosen[keepers],), keepers
 
@@ -313,42 +319,12 @@ def _find_keepers(pool: Pool, x: int, anchor: int, drawn: _Drawn) -> _Keepers:
     return keepers
 
 
-def _list_anchors(pool: Pool, x: int) -> tuple[int, ...]:
-    return tuple(a for a in pool.get_anchors(x) if a != x)
-
-
-def _find_obstacle(pool: Pool, x: int) -> str:
-    """Returns why a term cannot be asked about; empty if it can."""
-    lookup, anchors = pool.lookup, _list_anchors(pool, x)
-    if x in lookup.unusable_nodes and x not in lookup.terms.blanks:
-        return LEFT_OUT
-    if not lookup.is_nameable(x) or not (anchors and pool.matches_hint(x, anchors[0])):
-        return NO_NAME
-    if not any(map(lookup.is_nameable, anchors)):
-        return NO_VALUE
-    if not _has_other_fact(lookup, x, pool.p) and not _has_kind(lookup, x):
-        return NO_FACT
-    return ""
-
-
 def _iter_in_random_order(terms: list[int], rng: Random) -> Iterator[int]:
     """Yields all terms in random order; the cost depends only on how many are used."""
     for i in range(len(terms)):
         j = i + int(rng.random() * (len(terms) - i))
         terms[i], terms[j] = terms[j], terms[i]
         yield terms[i]
-
-
-def _has_kind(lookup: GraphLookup, x: int) -> bool:
-    """Returns whether a card can say what kind of thing a term is."""
-    return any(not is_vocabulary(lookup.terms.get_text(c)) for c in lookup.get_types(x))
-
-
-def _has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:
-    """Returns whether a card can state a fact about a term beside its values of ``p``."""
-    return any(
-        f.p != p and (f.s, f.p, f.o) not in removed for f in lookup.iter_facts_about(x)
-    ) or any(lookup.list_incoming_facts(x, q) for q in lookup.fact_predicates)
 
 
 def _find_links(pool: Pool, x: int, anchors: Iterable[int]) -> Iterator[Triple]:
@@ -385,10 +361,11 @@ def _complete_candidates(
 ) -> Iterator[_Candidate]:
     """Adds facts from which the anchors still follow; leaves out terms that need too many."""
     for candidate in candidates:
-        pool = needs[candidate.pool_number].pool
+        need = needs[candidate.pool_number]
+        pool = need.pool
         premises: set[Triple] = set()
         for triple in _iter_entailed_claims(closure, pool, candidate):
-            premise = _find_premise(closure, pool, candidate.x, triple)
+            premise = _find_premise(closure, need, candidate.x, triple)
             if premise is None:
                 break
             premises.add(premise)
@@ -406,9 +383,12 @@ def _iter_entailed_claims(closure: Closure, pool: Pool, candidate: _Candidate) -
             yield triple
 
 
-def _find_premise(closure: Closure, pool: Pool, x: int, triple: Triple) -> Triple | None:
-    """Returns an asserted fact from which a triple follows, if possible one about ``x``."""
-    terms = pool.lookup.terms
+def _find_premise(closure: Closure, need: PoolNeed, x: int, triple: Triple) -> Triple | None:
+    """Returns an asserted fact from which a triple follows.
+
+    If possible, it is about ``x``, or, of a taxonomy, not about it.
+    """
+    terms = need.pool.lookup.terms
     steps = closure.derive_claim(Claim(*map(terms.get_text, triple))) or ()
     asserted = [
         (terms.intern(c.subj), terms.intern(c.pred), terms.intern(c.obj))
@@ -417,4 +397,15 @@ def _find_premise(closure: Closure, pool: Pool, x: int, triple: Triple) -> Tripl
         if c.pred != RDF_TYPE and not is_about_vocabulary(c)
     ]
     asserted = [t for t in asserted if closure.is_asserted(*t)]
+    if need.taxonomy is not None:
+        find_objects, find_subjects = closure.index.find_objects, closure.index.find_subjects
+        far = [t for t in asserted if x not in (t[0], t[2])] or asserted
+        # The one without which the fewest other claims are lost.
+        return min(
+            far,
+            key=lambda t: (
+                (1 + len(find_subjects(t[1], t[0]))) * (1 + len(find_objects(t[2], t[1])))
+            ),
+            default=None,
+        )
     return next((t for t in asserted if x in (t[0], t[2])), next(iter(asserted), None))

@@ -6,12 +6,23 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
+from cards.generation.graph_lookup import GraphLookup
+from cards.generation.pools import Pool
 from kg.base.plain_text import format_count, join_list
+from kg.triples.index import Triple
+from kg.vocabulary import is_vocabulary
 
 MIN_TERMS = 3
 """Number of terms that a triplet asks about."""
 MAX_EXAMPLES = 3
 """Maximum number of words quoted as examples."""
+
+LEFT_OUT = "that break the shapes"
+NO_NAME = "without a unique, readable name"
+NO_VALUE = "whose value has no such name"
+NO_FACT = "without another fact or a class"
+OBSTACLES = (LEFT_OUT, NO_NAME, NO_VALUE, NO_FACT)
+"""Why a term that has a value cannot be asked about, in the order of the checks."""
 
 
 class Obstacle(StrEnum):
@@ -75,3 +86,40 @@ def explain_pool(counts: Mapping[str, int], noun: str) -> str:
 def _quote_examples(words: Collection[str]) -> str:
     examples = ", ".join(f"“{word}”" for word in sorted(words)[:MAX_EXAMPLES])
     return f"{examples} …" if len(words) > MAX_EXAMPLES else examples
+
+
+def count_obstacles(pool: Pool) -> dict[str, int]:
+    """Counts the terms that have anchors by what keeps them from being asked about, if anything."""
+    counts = Counter(find_obstacle(pool, x) for x in pool.anchor_rows)
+    return {reason: counts[reason] for reason in (*OBSTACLES, "")}
+
+
+def list_anchors(pool: Pool, x: int) -> tuple[int, ...]:
+    """Lists the anchors of a term but itself."""
+    return tuple(a for a in pool.get_anchors(x) if a != x)
+
+
+def find_obstacle(pool: Pool, x: int) -> str:
+    """Returns why a term cannot be asked about; empty if it can."""
+    lookup, anchors = pool.lookup, list_anchors(pool, x)
+    if x in lookup.unusable_nodes and x not in lookup.terms.blanks:
+        return LEFT_OUT
+    if not lookup.is_nameable(x) or not (anchors and pool.matches_hint(x, anchors[0])):
+        return NO_NAME
+    if not any(map(lookup.is_nameable, anchors)):
+        return NO_VALUE
+    if not has_other_fact(lookup, x, pool.p) and not has_kind(lookup, x):
+        return NO_FACT
+    return ""
+
+
+def has_kind(lookup: GraphLookup, x: int) -> bool:
+    """Returns whether a card can say what kind of thing a term is."""
+    return any(not is_vocabulary(lookup.terms.get_text(c)) for c in lookup.get_types(x))
+
+
+def has_other_fact(lookup: GraphLookup, x: int, p: int, removed: Collection[Triple] = ()) -> bool:
+    """Returns whether a card can state a fact about a term beside its values of ``p``."""
+    return any(
+        f.p != p and (f.s, f.p, f.o) not in removed for f in lookup.iter_facts_about(x)
+    ) or any(lookup.list_incoming_facts(x, q) for q in lookup.fact_predicates)

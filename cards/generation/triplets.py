@@ -14,6 +14,7 @@ from cards.generation.context import (
     Role,
     add_unrelated_facts,
     build_context,
+    has_alike_places,
     has_balanced_mentions,
     has_balanced_starts,
     has_confusable_names,
@@ -101,7 +102,7 @@ class TripletSource:
 
         A sparse graph may have too few entities and facts to balance everything.
         """
-        self.strict = self.recipes.strict = phase.strict
+        self.strict = self.recipes.strict = phase.strict or self.recipes.is_always_strict
         self.recipes.allows_any_anchor = phase.any_anchor
         self._is_last = phase.is_last
         self._only_false.clear()
@@ -209,7 +210,7 @@ class TripletSource:
         """Counts a triplet whose cards are part of the set."""
         self._quota.count_cards(triplet.derived)
         self.unknown_counts.update(
-            self.recipes.unknowns.is_true(role.x, triplet.anchor)
+            self.recipes.is_true_unknown(role.x, triplet.anchor)
             for role in triplet.roles
             if role.label == "U"
         )
@@ -237,6 +238,8 @@ class TripletSource:
             self.rng,
             is_relaxed,
             other_values=self._find_other_value(anchor, roles),
+            # Where one term has nothing above or below it, the others would have more facts.
+            repeats_kinds=self.strict or not self.recipes.is_taxonomy,
         )
         if facts is None or not all(map(self.lookup.is_usable, facts)):
             return None
@@ -245,8 +248,11 @@ class TripletSource:
         if name not in SURFACE_RECIPES:
             if not has_balanced_mentions(facts, roles):
                 return None
-            if self.strict and not has_balanced_starts(self.lookup, facts, roles):
-                return None
+            if self.strict:
+                if not has_balanced_starts(self.lookup, facts, roles):
+                    return None
+                if self.recipes.is_taxonomy and not has_alike_places(self.pool.p, facts, roles):
+                    return None
         facts = add_unrelated_facts(
             self.lookup, self.pool, proposal, facts, self.num_facts, self.rng
         )

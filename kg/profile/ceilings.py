@@ -44,7 +44,7 @@ FORMULA = (
     "and child, once, by the largest ceiling, because their facts are set aside together; of n "
     "subjects of which k do not have the most frequent value, nk / (n + k) triplets, because "
     "UNKNOWN cards use these up, too; and of rules of one direction half, because UNKNOWN cards "
-    "break the chains that a NO needs, of kinds of classes a quarter. Fewer cards are made where "
+    "break the chains that a NO needs, of kinds of classes a sixth. Fewer cards are made where "
     "names, facts and numbers of links do not match; where no triplet can be made, pairs of a YES "
     "and a NO are. Asked about are predicates that can give "
     f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
@@ -74,7 +74,7 @@ def estimate_triplets(profile: PredicateProfile, rule: RuleKind, kinds: Collecti
     """
     n = profile.nameable_subjects
     if rule == "one way":
-        return _add_up(profile, rule, kinds, n, n_more=1) // (4 if profile.iri == KIND_OF else 2)
+        return _add_up(profile, rule, kinds, n, n_more=1) // (6 if profile.iri == KIND_OF else 2)
     n_others = n - profile.most_frequent
     return _add_up(profile, rule, kinds, n * n_others // max(1, n + n_others))
 

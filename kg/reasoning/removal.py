@@ -6,11 +6,12 @@ a removed triple among the premises of any inference, then what still follows co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import cast
 
 from kg.reasoning.axioms import CompiledAxioms
-from kg.reasoning.rule import Run
+from kg.reasoning.rule import Rule, Run
+from kg.reasoning.rules import ChainRule
 from kg.reasoning.run import InferenceRun
 from kg.triples.index import Index, Triple
 
@@ -64,7 +65,7 @@ def remove_from_run(
     rederivation = _Rederivation(rest, deleted)
     for node in _choose_nodes(rest.index, axioms, deleted):
         for triple in _list_premises(rederivation, axioms, node):
-            apply_rules(cast("Run", rederivation), axioms, triple)
+            apply_rules(cast("Run", rederivation), axioms, triple, rederivation.may_conclude)
     rest.resume(axioms)
     return rest
 
@@ -116,11 +117,24 @@ def _list_premises(rederivation: _Rederivation, axioms: CompiledAxioms, node: in
     return triples
 
 
-def apply_rules(run: Run, axioms: CompiledAxioms, triple: Triple) -> None:
-    """Applies the rules that have a premise like the triple, which is in the run's index."""
+def apply_rules(
+    run: Run,
+    axioms: CompiledAxioms,
+    triple: Triple,
+    is_useful: Callable[[Rule, Triple], bool] = lambda *_: True,
+) -> None:
+    """Applies the rules that have a premise like the triple, which is in the run's index.
+
+    Args:
+        run: takes the conclusions.
+        axioms: the rules.
+        triple: the triple.
+        is_useful: whether a rule of its predicate should be applied to it.
+    """
     s, p, o = triple
     for rule in axioms.by_predicate.get(p, ()):
-        rule.on_triple(run, s, p, o)
+        if is_useful(rule, triple):
+            rule.on_triple(run, s, p, o)
     if p == axioms.vocabulary.TYPE:
         for rule in axioms.by_class.get(o, ()):
             rule.on_instance(run, s)
@@ -164,6 +178,20 @@ class _Rederivation:
         for s, p, o in deleted:
             self.ends.setdefault((s, p), set()).add(o)
             self.starts.setdefault((p, o), set()).add(s)
+
+    def may_conclude(self, rule: Rule, triple: Triple) -> bool:
+        """Returns whether a rule may conclude what was deleted from a triple; only chains do not.
+
+        What a first link concludes is about its subject, and a last one about its object.
+        """
+        if not isinstance(rule, ChainRule):
+            return True
+        s, p, o = triple
+        first, *middle = rule.properties
+        if p in middle[:-1]:
+            return True
+        starts = p == first and (s, rule.target) in self.ends
+        return starts or (p == rule.properties[-1] and (rule.target, o) in self.starts)
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
         if (s, p, o) in self._deleted:

@@ -114,8 +114,10 @@ class InferenceRun:
         return copy
 
     def resume(self, axioms: CompiledAxioms) -> None:
-        """Adds what follows from axioms alone, and applies the rules to all new triples."""
-        self._emit_axioms(axioms)
+        """Adds what follows from axioms alone, but no axioms, and applies the rules to it."""
+        self.schema_grew = False
+        for triple, rule in axioms.initial:
+            self.emit(*triple, rule.number)
         self._process_pending(axioms, axioms.regime == "owl-rl")
 
     # Inference
@@ -389,8 +391,6 @@ class InferenceRun:
 
     def _is_iri(self, term: int) -> bool:
         return not self.index.terms.get_text(term).startswith(('"', "_:"))
-
-    # Proofs
 
     def get_justification(self, position: int) -> tuple[str, tuple[Triple, ...]]:
         """Returns rule name and premises of the inferred triple at ``position`` in the log."""

@@ -41,6 +41,11 @@ _MAX_SHARE_OF_THINGS = 0.1
 alone show what an ontology is about."""
 
 
+def links_classes(pred: str) -> bool:
+    """Returns whether a predicate is one of the links that restrictions state."""
+    return pred.startswith(_SOME)
+
+
 def list_class_links(graph: Graph, *, beside_things: bool = False) -> list[Claim]:
     """Lists the links between classes that restrictions and superclasses state, sorted.
 
