@@ -87,9 +87,10 @@ def main(
         get_passages_path,
         write_card_set,
     )
+    from cards.card_set import CardSet
     from cards.generation.card_plan import CardPlan
     from cards.generation.kinds import check_kinds
-    from cards.generator import CardSet, make_cards
+    from cards.generator import make_cards
     from cards.knowledge_base import open_knowledge_base
     from kg.base.errors import AuditFailedError, QuotaError
     from kg.base.files import check_output
