@@ -20,8 +20,8 @@ MIN_TRUE_SHARE = 0.25
 MAX_UNBALANCED = 0.05
 """Maximum share of U cards without a counterpart, see ``count_unbalanced_unknowns``; with more,
 predicates that have such cards give less."""
-FEW_UNBALANCED = 2
-"""So many U cards without a counterpart are no reason to draw again, however small the set."""
+MAX_FEW_UNBALANCED = 2
+"""Maximum number of U cards without a counterpart in sets too small for that share."""
 MAX_DERIVED_MISSING = 0.05
 """If more of the cards that should need a derived fact are missing, predicates that have such facts
 give more."""
@@ -71,13 +71,22 @@ class CardSet(msgspec.Struct, frozen=True):
         """Counts the U cards without a counterpart: predicate → number.
 
         A counterpart is of the same predicate, and asks for the truth if the other does not. Of an
-        odd number of cards, one has none anyway, and is not counted.
+        odd number of cards, one has none anyway, and is not counted: 6 to 4 counts 2, as 6 to 3.
         """
         surplus = Counter[str]()
         for card in self.cards:
             if card.label == "U":
                 surplus[card.claim.pred] += 1 if _asks_for_truth(card) else -1
-        return Counter({pred: max(0, abs(n) - 1) for pred, n in surplus.items()})
+        return Counter({pred: abs(n) - n % 2 for pred, n in surplus.items()})
+
+    def count_balanced_unknowns(self) -> Counter[str]:
+        """Counts the U cards that balance: predicate → number.
+
+        One at least, so that a predicate of which no two balance is asked about once.
+        """
+        counts = Counter(card.claim.pred for card in self.cards if card.label == "U")
+        unbalanced = self.count_unbalanced_unknowns()
+        return Counter({pred: max(1, n - unbalanced[pred]) for pred, n in counts.items()})
 
     def lacks_derived(self, plan: CardPlan) -> bool:
         """Returns whether fewer E or C cards need a derived fact than should."""
@@ -91,13 +100,21 @@ class CardSet(msgspec.Struct, frozen=True):
     def lacks_balance(self) -> bool:
         """Returns whether too many U cards have no counterpart, unless all have one predicate."""
         counts = self.count_unbalanced_unknowns()
-        most = max(FEW_UNBALANCED, MAX_UNBALANCED * self.count_triplets())
-        return len(counts) > 1 and counts.total() > most
+        return len(counts) > 1 and counts.total() > self.max_unbalanced
 
-    def needs_unbalanced(self) -> bool:
-        """Returns whether too few cards would need a derived fact if more U cards were balanced.
+    @property
+    def max_unbalanced(self) -> float:
+        """Number of U cards without a counterpart that are no reason to draw again."""
+        return max(MAX_FEW_UNBALANCED, MAX_UNBALANCED * self.count_triplets())
 
-        This is estimated: those without a counterpart become cards of predicates as the others are.
+    def would_lose_derived(self) -> bool:
+        """Estimates whether balance would cost too many of the cards that need a derived fact.
+
+        Balance replaces the triplets of predicates that do not balance, down to one each, by those
+        of others, which need a derived fact as often as the triplets that stay. Say that capital
+        gave 20 triplets, none of which balances, and currency 20 that do. If 10 E cards about
+        capitals and 2 about currencies need a derived fact, 19/20 of the 10 are lost, and 19
+        triplets are gained with (12 - 9.5) / 21 each: 2.3. Of 12 such cards, 7.2 would be lost.
         """
         derived = {
             label: Counter(
@@ -109,10 +126,10 @@ class CardSet(msgspec.Struct, frozen=True):
         }
         rarest = min(derived.values(), key=Counter.total)
         counts = Counter(card.claim.pred for card in self.cards if card.label == "U")
-        surplus = self.count_unbalanced_unknowns()
-        n_lost = sum(n * rarest[pred] / counts[pred] for pred, n in surplus.items())
-        n_kept, n_others = rarest.total() - n_lost, counts.total() - surplus.total()
-        n_gained = surplus.total() * n_kept / max(1, n_others)
+        kept = self.count_balanced_unknowns()
+        n_lost = sum(rarest[pred] * (1 - kept[pred] / n) for pred, n in counts.items())
+        share_kept = (rarest.total() - n_lost) / max(1, kept.total())
+        n_gained = (counts.total() - kept.total()) * share_kept
         return n_lost - n_gained > MAX_DERIVED_MISSING * rarest.total()
 
     def is_better_balanced_than(self, other: CardSet) -> bool:

@@ -35,7 +35,7 @@ from cards.generation.card_writer import Triplet
 from cards.generation.faithfulness import FaithfulnessCards
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.rng import rng_for
-from cards.generation.set_aside import PoolNeed, SetAside
+from cards.generation.set_aside import PoolNeed, SetAside, share_equally
 from cards.generation.text_evidence import TextEvidence
 from cards.knowledge_base import choose_default_predicates
 from kg.base.errors import EmptyGraphError
@@ -108,19 +108,25 @@ def _make_card_set(
         if other.rate() > card_set.rate():
             card_set, plan = other, other_plan
     is_full = card_set.count_triplets() == plan.per_label
-    if is_full and card_set.lacks_balance() and not card_set.needs_unbalanced():
+    if is_full and card_set.lacks_balance() and not card_set.would_lose_derived():
         # A capital is that of one country only: once set aside, no true claim states it any more,
         # so that no triplet can ask for it. Other predicates can give more instead.
-        plan = msgspec.structs.replace(plan, balances_truth=True)
         n_unbalanced = card_set.count_unbalanced_unknowns()
-        n_unknowns = Counter(card.claim.pred for card in card_set.cards if card.label == "U")
-        limits = [
-            n_unknowns[pred] - n_unbalanced[pred] if n_unbalanced[pred] else limit
+        n_balanced = card_set.count_balanced_unknowns()
+        balanced_limits = [
+            n_balanced[pred] if n_unbalanced[pred] else limit
             for pred, limit in zip(predicates, limits, strict=True)
         ]
-        other = _try_shares(lookup, plan, predicates, sides, limits, progress)
-        if other.is_better_balanced_than(card_set):
-            card_set = other
+        # What the others cannot give stays with the predicates that do not balance: a few cards,
+        # or it is of no use to draw again.
+        n_lacking = max(0, plan.per_label - sum(balanced_limits))
+        if n_lacking <= card_set.max_unbalanced:
+            plan = msgspec.structs.replace(plan, balances_truth=True)
+            extra = share_equally(n_lacking, [n_unbalanced[pred] for pred in predicates])
+            limits = [n + more for n, more in zip(balanced_limits, extra, strict=True)]
+            other = _try_shares(lookup, plan, predicates, sides, limits, progress)
+            if other.is_better_balanced_than(card_set):
+                card_set = other
     return card_set
 
 
@@ -191,8 +197,8 @@ def _try_shares(
             break  # other shares no longer help
         numbers = [maker.n_triplets for maker in makers]
         if plan.balances_truth:
-            n_unbalanced = card_sets[-1].count_unbalanced_unknowns()
-            numbers = [maker.n_triplets - n_unbalanced[maker.pred] for maker in makers]
+            n_balanced = card_sets[-1].count_balanced_unknowns()
+            numbers = [n_balanced[maker.pred] for maker in makers]
         best[:] = [
             max(old, (number, factor), key=itemgetter(0))
             for old, number, factor in zip(best, numbers, factors, strict=True)
@@ -206,8 +212,8 @@ def _try_shares(
         new_shares = choose_shares(plan, given, derived_shares)
         if any(n > old for n, old in zip(new_shares, shares, strict=True)):
             max_shares, shares = given, new_shares
-        elif not (card_sets[-1].missing or lacks_balance):
-            break
+        elif plan.balances_truth or not card_sets[-1].missing:
+            break  # another number of facts set aside does not make a capital shared
         else:
             factors = next(turns, [])
     return max(
