@@ -144,8 +144,7 @@ def build_blocks(
 
 
 def _find_code_lines(page: Sequence[PageLine]) -> set[int]:
-    """Returns the positions of lines of code: runs of two or more monospaced lines, or of one where
-    a paragraph begins.
+    """Returns the positions of lines of code: two or more monospaced ones, or one as a paragraph.
 
     A single line may also belong to a sentence that has names of programs only there, or be a term
     that is explained. Lines that do not tell whether they are monospaced ("}", "end") belong to the

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_MEASURED_CHARACTERS = 9
-"""Lines of this many letters or fewer are measured whole; of longer ones, a sample that is less than
-twice as large."""
+"""Lines of this many letters or fewer are measured whole; of longer ones, a sample of less than
+twice as many."""
 MAX_WIDTH_DIFFERENCE = 0.05
 """Maximum difference between the widths of monospaced letters, in sizes of the letters."""
 _NARROW = frozenset("fijlrtI.,;:'|!()[]-")

@@ -220,7 +220,8 @@ def test_monospaced_headings_of_pdf_end_code(tmp_path: Path, title: str) -> None
     blocks = read_document(path).blocks
     heading = [isinstance(block, Heading) and block.text == title for block in blocks].index(True)
     before, after = blocks[heading - 1], blocks[heading + 1]
-    assert isinstance(before, Paragraph) and isinstance(after, Paragraph)
+    assert isinstance(before, Paragraph)
+    assert isinstance(after, Paragraph)
     assert (before.text, before.is_code) == ("open(file, list);", True)
     assert (after.text, after.is_code) == ("stream.fill(item, list);", True)
 
