@@ -112,7 +112,7 @@ def _iter_side_chunks(document: str, chunks: Sequence[Chunk]) -> Iterator[Chunk]
     paths = [[heading.casefold() for heading in _list_headings(chunk)] for chunk in chunks]
     titles = {path[0] for path in paths if path}
     is_named = document.rpartition("/")[2].casefold() in _SIDE_DOCUMENTS
-    if is_named and len(titles) == 1 and _OUTER_HEADING.fullmatch(*titles):
+    if is_named and len(titles) == 1 and _OUTER_HEADING.fullmatch(min(titles)):
         yield from chunks
         return
     level = 1 if len(titles) == 1 else 0
