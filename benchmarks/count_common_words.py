@@ -40,6 +40,8 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--out", required=True, type=Path)
     arguments = parser.parse_args()
+    if len(arguments.folders) < 2:
+        parser.error("name at least two collections: a word is common if several have it")
     shares: defaultdict[str, list[float]] = defaultdict(list)
     for folder in arguments.folders:
         for word, share in count_shares(folder).items():

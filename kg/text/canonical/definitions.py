@@ -24,7 +24,8 @@ MAX_LENGTH = 12
 """Maximum number of characters of an acronym."""
 
 _ORDINARY_WORDS = frozenset({"id", "ids"})
-"""Acronyms that are words: IDs are identifiers, also where a text calls Internet-Drafts so."""
+"""Acronyms that are words: IDs are identifiers, also where a text calls Internet-Drafts so. The
+stemmer leaves words of three letters as they are."""
 
 _PARENTHESES = re.compile(r"\(([^()\n]{2,100})\)")
 _CLAUSE_BOUNDARY = re.compile(r"[.;:!?()\[\]{}|]\s|\n\s*\n|[()|]")

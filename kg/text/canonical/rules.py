@@ -132,8 +132,11 @@ def _is_constant(phrase: _Phrase, other: _Phrase) -> bool:
 
 
 def _list_capitals(phrase: _Phrase) -> set[str]:
-    """Lists the words of two or more letters that are written in capitals, in small letters."""
-    words = set(phrase.cased_words)
+    """Lists the words of two or more letters that are written in capitals, in small letters.
+
+    The plural of an acronym ("URLs") is one, too.
+    """
+    words = {word.removesuffix("s") for word in phrase.cased_words}
     return {stem_word(word.casefold()) for word in words if word.isupper() and len(word) > 1}
 
 

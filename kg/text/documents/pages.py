@@ -14,7 +14,7 @@ by rules about the layout:
 * A paragraph ends at a blank line, before a bullet, at the end of the page, and where a sentence
   ends well before the right margin.
 * A word hyphenated at the end of a line is joined, unless it occurs with the hyphen elsewhere.
-* Lines whose letters all have the same width are code, unless half of the document has such.
+* Monospaced lines are code, unless they are half of the document; see ``_find_code_lines``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from kg.text.documents.document import Block, make_heading, make_paragraph
@@ -46,9 +47,10 @@ _CONTENTS_LINE = re.compile(r"(?:\. ?){4,}\s*(?:\d{1,4}|[ivxl]{1,6})$")
 MAX_LEVEL = 6
 """Lowest level of a heading by its size."""
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _BULLET = re.compile(r"[•◦▪‣●○■–—-] ")
 _PROSE_OR_TERM = re.compile(r"[.,]$|[.] [A-Z]|^\S*$|^[•◦▪‣●○■] ")
-"""A single line in even letters that is no code: the end of a sentence, a term or an item."""
+"""A single monospaced line that is no code: the end of a sentence, a term or an item."""
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
 _HYPHENATED_END = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")
 _WORD_START = re.compile(r"[^\W\d_]+")
@@ -88,8 +90,8 @@ def build_blocks(
         word.casefold() for page in pages for line in page for word in _WORD.findall(line.text)
     }
     levels = {} if outline else _find_heading_sizes(pages)
-    n_even = sum(line.is_even for page in pages for line in page)
-    has_code = 2 * n_even < sum(map(len, pages))
+    n_monospaced = sum(line.is_monospaced is True for page in pages for line in page)
+    has_code = 2 * n_monospaced < sum(map(len, pages))
     headings = NumberedHeadings()
     blocks: list[Block] = []
     for number, page in enumerate(pages, 1):
@@ -99,7 +101,7 @@ def build_blocks(
         width = max(map(len, texts), default=0)
         code = _find_code_lines(page) if has_code else set()
         paragraph: list[str] = []
-        code_lines: list[str] = []
+        paragraph_is_code = False
         lines_to_skip = 0
         # The empty line at the end closes the last paragraph of the page.
         for line_index, line in enumerate([*texts, ""]):
@@ -110,9 +112,14 @@ def build_blocks(
                 length = _count_heading_lines(page, line_index, levels)
             elif not outline and not levels:
                 heading = headings.detect_heading(line, number)
-            if entries or heading or length or not line or _BULLET.match(line):
-                blocks += make_paragraph(_join_lines(paragraph, words), number)
+            is_code = line_index in code
+            begins_block = bool(entries or heading or length or not line)
+            begins_item = not is_code and _BULLET.match(line) is not None
+            if begins_block or begins_item or is_code != paragraph_is_code:
+                text = _join_paragraph(paragraph, words, is_code=paragraph_is_code)
+                blocks += make_paragraph(text, number, is_code=paragraph_is_code)
                 paragraph = []
+                paragraph_is_code = is_code
             if length:
                 text = _join_lines(texts[line_index : line_index + length], words)
                 blocks += make_heading(levels[page[line_index].size], text, number)
@@ -127,35 +134,45 @@ def build_blocks(
                 lines_to_skip -= 1
             elif heading:
                 blocks.append(heading)
-            elif line_index in code:
-                blocks += make_paragraph(_join_lines(paragraph, words), number)
-                paragraph = []
-                code_lines.append(line)
-                if line_index + 1 not in code:
-                    blocks += make_paragraph("\n".join(code_lines), number, is_code=True)
-                    code_lines = []
             elif line:
                 paragraph.append(line)
-                if _SENTENCE_END.search(line) and len(line) < SHORT_LINE_SHARE * width:
+                is_short = len(line) < SHORT_LINE_SHARE * width
+                if not is_code and is_short and _SENTENCE_END.search(line):
                     blocks += make_paragraph(_join_lines(paragraph, words), number)
                     paragraph = []
     return blocks
 
 
 def _find_code_lines(page: Sequence[PageLine]) -> set[int]:
-    """Returns the positions of lines of code: two or more together, or one as a paragraph.
+    """Returns the positions of lines of code: two or more monospaced ones, or one as a paragraph.
 
     A single line may also belong to a sentence that has names of programs only there, or be a term
-    that is explained.
+    that is explained. Lines that do not tell whether they are monospaced ("}", "end") belong to the
+    run that they touch; at its beginning, not if they may end a sentence before it.
     """
     code: set[int] = set()
-    for position, line in enumerate(page):
-        before, after = page[max(0, position - 1) : position], page[position + 1 : position + 2]
-        is_paragraph = not before or _SENTENCE_END.search(before[0].text) is not None
-        is_run = position - 1 in code or (bool(after) and after[0].is_even)
-        if line.is_even and (is_run or (is_paragraph and not _PROSE_OR_TERM.search(line.text))):
-            code.add(position)
+    start = 0
+    for is_other, lines in groupby(page, lambda line: line.is_monospaced is False):
+        run = [*lines]
+        end = start + len(run)
+        while run and start and run[0].is_monospaced is None and _begins_inside(page, start):
+            del run[0]
+            start += 1
+        monospaced = [] if is_other else [line for line in run if line.is_monospaced]
+        if len(monospaced) > 1 or (
+            monospaced
+            and not _PROSE_OR_TERM.search(monospaced[0].text)
+            and (start == 0 or _SENTENCE_END.search(page[start - 1].text))
+        ):
+            code.update(range(start, end))
+        start = end
     return code
+
+
+def _begins_inside(page: Sequence[PageLine], position: int) -> bool:
+    """Whether a line has letters or digits and the line before it does not end a sentence."""
+    is_word = _LETTER_OR_DIGIT.search(page[position].text) is not None
+    return is_word and not _SENTENCE_END.search(page[position - 1].text)
 
 
 def _find_heading_sizes(pages: Sequence[Sequence[PageLine]]) -> dict[float, int]:
@@ -233,6 +250,10 @@ def _normalise_title(text: str) -> str:
     text = text[:1000]  # limits the work on hostile files
     label = parse_heading(text)
     return normalise_phrase(label.title if label and label.title else text)
+
+
+def _join_paragraph(lines: Sequence[str], words: set[str], *, is_code: bool) -> str:
+    return "\n".join(lines) if is_code else _join_lines(lines, words)
 
 
 def _join_lines(lines: Sequence[str], words: set[str]) -> str:

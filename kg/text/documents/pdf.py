@@ -34,7 +34,7 @@ class _Reply(msgspec.Struct):
     """What ``pdf_process`` writes."""
 
     error: str = ""
-    pages: list[list[tuple[str, float, float, bool]]] = []
+    pages: list[list[tuple[str, float, float, bool | None]]] = []
     outline: list[tuple[int, str, int]] = []
 
 

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_MEASURED_CHARACTERS = 9
-"""Maximum number of letters of a line that are measured."""
+"""Lines of this many letters or fewer are measured whole; of longer ones, a sample of less than
+twice as many."""
 MAX_WIDTH_DIFFERENCE = 0.05
-"""Maximum difference between the widths of letters of one width, in sizes of the letters."""
+"""Maximum difference between the widths of monospaced letters, in sizes of the letters."""
 _NARROW = frozenset("fijlrtI.,;:'|!()[]-")
-"""Signs that are narrower than others, except in fonts for programs."""
+"""Signs that are narrower than others, except in monospaced fonts."""
 _HYPHEN = 2
 """What PDFium writes for a hyphen at the end of a line together with the line break."""
 
@@ -45,7 +46,7 @@ def extract_pages(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     if len(document) > limits["pages"]:
         limit = limits["pages"]
         return {"error": f"large: it has {len(document):,} pages; at most {limit:,} are read"}
-    pages: list[list[tuple[str, float, float, bool]]] = []
+    pages: list[list[tuple[str, float, float, bool | None]]] = []
     n_characters = 0
     for number in range(len(document)):
         try:
@@ -66,8 +67,12 @@ def extract_pages(data: bytes, limits: dict[str, int]) -> dict[str, Any]:
     return {"pages": pages, "outline": list(_iter_outline(document, limits["entries"]))}
 
 
-def _iter_lines(text_page: Any, count: int) -> Iterator[tuple[str, float, float, bool]]:
-    """Yields each line's text, size of letters, height, and whether all letters are as wide."""
+def _iter_lines(text_page: Any, count: int) -> Iterator[tuple[str, float, float, bool | None]]:
+    """Yields each line's text, size of letters, height, and whether it is monospaced.
+
+    It is if the letters of a sample have one width. That tells nothing (``None``) of letters that
+    have it in any font: "}", "end".
+    """
     # The numbers of characters are those of UTF-16 units, so the text is cut in that encoding.
     units = _read_units(text_page, count)
     start = 0
@@ -84,8 +89,8 @@ def _iter_lines(text_page: Any, count: int) -> Iterator[tuple[str, float, float,
             y = statistics.median_high(y for _, y, _ in boxes)
             widths = [width for _, _, width in boxes]
             narrow = {chr(units[i]) in _NARROW for i in visible[::step]}
-            is_even = max(widths) - min(widths) <= MAX_WIDTH_DIFFERENCE * size
-            yield text, size, y, is_even and len(narrow) == 2
+            has_one_width = max(widths) - min(widths) <= MAX_WIDTH_DIFFERENCE * size
+            yield text, size, y, None if has_one_width and len(narrow) < 2 else has_one_width
         start = end + 1
 
 

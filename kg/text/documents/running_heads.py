@@ -36,8 +36,8 @@ class PageLine(NamedTuple):
     """Size of most of its letters in points; 0 if unknown."""
     y: float = 0.0
     """Height of its base line above the lower edge of the page, in points."""
-    is_even: bool = False
-    """Whether all its letters have the same width, as in programs."""
+    is_monospaced: bool | None = False
+    """Whether its letters have one width, as in programs; ``None`` if they do not tell."""
 
 
 def strip_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
@@ -46,10 +46,10 @@ def strip_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLi
     The outermost line at the upper or lower edge of a page is removed if it is a page number: one
     that is apart from the text, or follows those of the pages around it. At most one is removed
     from each edge. In files of at least ``MIN_PAGES`` pages, the line is also removed if it is in
-    at least half of the pages, ignoring digits if it has a letter; or if it stands in the same
-    place as the outermost line of at least ``MIN_PLACE_SHARE`` of the pages, apart from the text.
-    So heads that change with every chapter or section are found, too. A page's only line is always
-    kept.
+    at least half of the pages, ignoring words without a letter, the digits of others and their
+    order if it has a letter; or if it stands in the same place as the outermost line of at least
+    ``MIN_PLACE_SHARE`` of the pages, apart from the text. So heads that change with every chapter
+    or section are found, too. A page's only line is always kept.
     """
     stripped = [list(page) for page in pages]
     numbers_of_edge: dict[bool, dict[int, int]] = {True: {}, False: {}}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -19,23 +20,37 @@ MAX_HEADING_LENGTH: Final = 300
 MIN_CHUNKS: Final = 2
 """Number of chunks that a concept must have to hide the shorter ones inside it."""
 COMMON_WORDS: Final = Path(__file__).with_name("common_words.tsv")
-"""Words of documentation and the share of chunks that has them, in three of four collections at
+"""Words of documentation and the share of chunks that has them in three of four collections at
 most; written by ``benchmarks/count_common_words.py``."""
 # Marks inside names such as "node.js" are no boundaries.
 _CLAUSE_BOUNDARY: Final = re.compile(r"[.,;:!?()\[\]{}\"“”|—–](?:\s|$)|\n\s*\n")
-_CALL: Final = re.compile(r"\w\([^()\n]*\)")
-"""A call in a program: the names of arguments are no names of things."""
-_FRONT_MATTER: Final = re.compile(
-    r"(?:(?:\d+|[a-z])(?:\.\d+)*\.?\s+|appendix\W+(?:[a-z\d]\W+)?)?(?:the\s+)?(?:"
-    r"(?:\w+\s+){0,4}licen[cs]es?(?:\s+v?[\d.]+)?|copying|(?:full\s+)?copyright(?:\s+\w+)?|"
+_ARGUMENTS: Final = re.compile(r"(?<=\w)\([^()\n]*\)")
+"""The arguments of a call in a program: their names are no names of things."""
+_LICENCE = r"licen[cs]es?"
+_ARTICLE = r"(?:the\s+)?"
+_SIDE_HEADING: Final = re.compile(
+    rf"(?:(?:\d+|[a-z])(?:\.\d+)*\.?\s+|appendix\W+(?:[a-z\d]\W+)?)?{_ARTICLE}(?:"
+    r"(?:gnu(?:\s+\w+){0,4}|(?:\w+\s+)?general\s+public|free\s+documentation|apache(?:\s+software)?|"
+    r"(?:[\w-]+\s+){0,2}bsd(?:\s+[\w-]+)?|mit|isc|x11|zlib|psf|artistic|(?:mozilla|eclipse)\s+public|"
+    r"boost\s+software|python\s+software\s+foundation|creative\s+commons(?:\s+\w+){0,3})\s+"
+    rf"{_LICENCE}(?:,?\s+(?:version\s+)?v?[\d.]+)?|"
+    r"(?:full\s+)?copyright(?:\s+(?:notice|statement|information|history|header))?|"
     r"legal\s+notices?|trademarks?|(?:table\s+of\s+)?contents|"
-    r"(?:(?:general|concept|subject|function|command|option|variable|type|key)\s+)?index|"
-    r"bibliography|(?:normative\s+|informative\s+)?references|"
+    r"(?:general|concept|subject|function|command|option|variable|type|key)\s+index|"
+    r"bibliography|(?:normative|informative)\s+references|"
     r"acknowledge?ments?|authors?(?:['’]\s+addresses)?|contributors|credits|"
     r"status\s+of\s+this\s+(?:document|memo)|(?:revision|document)\s+history|change\s*log"
     r")"
 )
-"""Headings of what a document has beside its subject."""
+"""Headings of what stands beside the subject of a document, wherever it stands."""
+_OUTER_NAMES = rf"{_ARTICLE}(?:{_LICENCE}|copying|index|references)"
+_OUTER_HEADING: Final = re.compile(rf"(?:\d+\.?\s+)?{_OUTER_NAMES}")
+"""Headings of what stands beside the subject at the ends of a document. Elsewhere it may be the
+subject: references of C++, an index of a database, copying files."""
+_SIDE_APPENDIX: Final = re.compile(rf"(?:[a-z]\.?\s+|appendix\W+(?:[a-z\d]\W+)?){_OUTER_NAMES}")
+_APPENDIX: Final = re.compile(r"appendix\b.*", re.DOTALL)
+_SIDE_DOCUMENTS: Final = frozenset({"genindex", "bookindex", "copying", "license", "licence"})
+"""Names of documents that are as a whole what their title says, if that is an outer heading."""
 
 
 def rank_concepts(concepts: ConceptGraph, chunks: Sequence[Chunk]) -> list[str]:
@@ -52,17 +67,17 @@ def rank_concepts(concepts: ConceptGraph, chunks: Sequence[Chunk]) -> list[str]:
       criteria for Chinese word extraction, 2004.
     * excess is 1 less the share of chunks that any documentation has with an English word over the
       share that this text has, at least 0: "default" and "example" are everywhere. Common words
-      that end in "ed" have none.
+      that end in "ed" have none unless a heading names them, as "named" in a manual of BIND.
     * words are those of the concept, 1 if it has only one use; the factor is the idea of C-value
       (K. Frantzi et al., Automatic recognition of multi-word terms, 2000).
     * headings are the different ones that name it, since they say what a text treats.
 
-    Licences, tables of contents, indexes and the like do not count, see ``_list_subject_chunks``.
+    Sections beside the subject do not count, see ``list_subject_chunks``.
     """
-    chunks = _list_subject_chunks(chunks)
+    chunks = list_subject_chunks(chunks)
     headings = _count_headings(concepts, chunks)
     uses = _count_uses(concepts, chunks)
-    excess = _measure_excess(concepts, chunks)
+    excess = _measure_excess(concepts, chunks, headings)
 
     def score(node: str) -> float:
         n_words = node.count(" ") + 1 if uses.get(node, 0) > 1 else 1
@@ -75,17 +90,49 @@ def rank_concepts(concepts: ConceptGraph, chunks: Sequence[Chunk]) -> list[str]:
     )
 
 
-def _list_subject_chunks(chunks: Sequence[Chunk]) -> Sequence[Chunk]:
+def list_subject_chunks(chunks: Sequence[Chunk]) -> Sequence[Chunk]:
     """Returns the chunks without those of licences, indexes, references and the like.
 
     All are returned if fewer than half would be left: then the text is about these.
     """
-    subject = [
-        chunk
-        for chunk in chunks
-        if not any(_FRONT_MATTER.fullmatch(heading.casefold()) for heading in _list_headings(chunk))
-    ]
+    documents: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for chunk in chunks:
+        documents[str(chunk.metadata.get("document", ""))].append(chunk)
+    left_out = {chunk.id for name, of in documents.items() for chunk in _iter_side_chunks(name, of)}
+    subject = [chunk for chunk in chunks if chunk.id not in left_out]
     return subject if 2 * len(subject) >= len(chunks) else chunks
+
+
+def _iter_side_chunks(document: str, chunks: Sequence[Chunk]) -> Iterator[Chunk]:
+    """Yields the chunks of a document that stand beside its subject.
+
+    ``_OUTER_HEADING`` counts at the top level only, below the title if the document has one: before
+    and after all sections but such, and before appendices.
+    """
+    paths = [[heading.casefold() for heading in _list_headings(chunk)] for chunk in chunks]
+    titles = {path[0] for path in paths if path}
+    is_named = document.rpartition("/")[2].casefold() in _SIDE_DOCUMENTS
+    if is_named and len(titles) == 1 and _OUTER_HEADING.fullmatch(min(titles)):
+        yield from chunks
+        return
+    level = 1 if len(titles) == 1 else 0
+    sections = list(dict.fromkeys(path[level] for path in paths if len(path) > level))
+    outer = {
+        *takewhile(_is_side_heading, sections),
+        *takewhile(lambda h: _is_side_heading(h) or _APPENDIX.match(h), reversed(sections)),
+    }
+    for chunk, path in zip(chunks, paths, strict=True):
+        is_outer = path[level : level + 1] and path[level] in outer
+        if any(
+            _SIDE_HEADING.fullmatch(heading) or _SIDE_APPENDIX.fullmatch(heading)
+            for heading in path
+        ) or (is_outer and _OUTER_HEADING.fullmatch(path[level])):
+            yield chunk
+
+
+def _is_side_heading(heading: str) -> bool:
+    """Whether a heading at an end of a document is that of a section beside its subject."""
+    return any(p.fullmatch(heading) for p in (_SIDE_HEADING, _SIDE_APPENDIX, _OUTER_HEADING))
 
 
 def _list_headings(chunk: Chunk) -> list[str]:
@@ -110,7 +157,7 @@ def _count_uses(concepts: ConceptGraph, chunks: Iterable[Chunk]) -> dict[str, in
     for chunk in chunks:
         nodes = set(concepts.get_chunk_nodes(chunk.id))
         found: set[str] = set()
-        for clause in _CLAUSE_BOUNDARY.split(_CALL.sub(" . ", chunk.prose)):
+        for clause in _CLAUSE_BOUNDARY.split(_ARGUMENTS.sub(" . ", chunk.prose)):
             words = split_words(clause)
             neighbours = ["", *("0" if word.isdigit() else word for word in words), ""]
             hidden_to = 0  # the furthest end of a concept that begins here or before
@@ -125,7 +172,9 @@ def _count_uses(concepts: ConceptGraph, chunks: Iterable[Chunk]) -> dict[str, in
     return {node: min(count, len(before[node]), len(after[node])) for node, count in counts.items()}
 
 
-def _measure_excess(concepts: ConceptGraph, chunks: Sequence[Chunk]) -> dict[str, float]:
+def _measure_excess(
+    concepts: ConceptGraph, chunks: Sequence[Chunk], headings: Mapping[str, int]
+) -> dict[str, float]:
     """Returns the excess of the concepts that are common English words, see ``rank_concepts``."""
     common = {word: share for word, share in load_common_words().items() if word in concepts}
     counts: Counter[str] = Counter()
@@ -133,7 +182,9 @@ def _measure_excess(concepts: ConceptGraph, chunks: Sequence[Chunk]) -> dict[str
     for chunk in english:
         counts.update(common.keys() & set(extract_content_words(chunk.prose)))
     return {
-        word: 0.0 if word.endswith("ed") else max(0.0, 1 - share * len(english) / counts[word])
+        word: 0.0
+        if word.endswith("ed") and not headings[word]
+        else max(0.0, 1 - share * len(english) / counts[word])
         for word, share in common.items()
         if counts[word]
     }

@@ -219,6 +219,7 @@ def test_acronym_with_two_meanings_is_ambiguous() -> None:
 
 def test_ids_are_identifiers() -> None:
     assert find_definitions(["the current Internet Drafts (IDs)"]) == {}
+    assert find_definitions(["the current Internet Draft (ID)"]) == {}
 
 
 @given(st.text(alphabet="aAbBsS (),.-2\n", max_size=80))
@@ -282,6 +283,9 @@ def test_program_names_are_no_candidates_of_other_words() -> None:
         ("py.test", "pytest", True),
         ("line number", "number of lines", False),
         ("isolation level", "level of isolation", True),
+        ("URL type", "Types of URLs", True),
+        ("keys of APIs", "API key", True),
+        ("Buildbot RESTs", "rest of Buildbot", False),
     ],
 )
 def test_members_and_counts(keyword: str, other_keyword: str, is_synonym: bool) -> None:

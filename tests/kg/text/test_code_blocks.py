@@ -165,7 +165,7 @@ LONG = "The application object implements an interface of web servers and is pas
 STATEMENTS = ["`int x = fill(10, item);", "`return list[x] + i;"]
 
 
-def test_lines_of_pdf_in_letters_of_one_width_are_code(tmp_path: Path) -> None:
+def test_monospaced_lines_of_pdf_are_code(tmp_path: Path) -> None:
     assert read_pdf_blocks(tmp_path, f"{LONG}, as here:", *STATEMENTS, f"{LONG}.", "So.")[:3] == [
         (f"{LONG}, as here:", False),
         ("int x = fill(10, item);\nreturn list[x] + i;", True),
@@ -182,7 +182,55 @@ def test_names_of_programs_in_sentences_of_pdf_are_no_code(tmp_path: Path, line:
     assert not any(is_code for _, is_code in read_pdf_blocks(tmp_path, LONG, STATEMENTS[0], LONG))
 
 
-def test_pdf_typeset_in_letters_of_one_width_has_no_code(tmp_path: Path) -> None:
+def test_monospaced_pdf_has_no_code(tmp_path: Path) -> None:
     blocks = read_pdf_blocks(tmp_path, *STATEMENTS * 3)
     assert blocks
     assert not any(is_code for _, is_code in blocks)
+
+
+FUNCTION = "`int main(void)", "`{", "`while (true)", "`{", "`run(list[i]);", "`}", "`}"
+
+
+def test_braces_do_not_end_code_of_pdf(tmp_path: Path) -> None:
+    code = "\n".join(line[1:] for line in FUNCTION)
+    lines = (f"{LONG}, as here:", *FUNCTION, f"{LONG}.", LONG, LONG, LONG, LONG, f"{LONG}.")
+    assert read_pdf_blocks(tmp_path, *lines)[:2] == [(f"{LONG}, as here:", False), (code, True)]
+    script = "`if list.empty? then", "`end"
+    assert read_pdf_blocks(tmp_path, LONG, f"{LONG}.", *script, LONG, f"{LONG}.")[1] == (
+        "if list.empty? then\nend",
+        True,
+    )
+
+
+def test_ends_of_sentences_in_pdf_are_no_code(tmp_path: Path) -> None:
+    assert read_pdf_blocks(tmp_path, LONG, "once", *STATEMENTS, LONG, LONG, LONG)[:2] == [
+        (f"{LONG} once", False),
+        ("int x = fill(10, item);\nreturn list[x] + i;", True),
+    ]
+    lines = LONG, "once", STATEMENTS[0], LONG, LONG
+    assert not any(is_code for _, is_code in read_pdf_blocks(tmp_path, *lines))
+
+
+@pytest.mark.parametrize("title", ["fopen(path)", "return list[x] + i;"])
+def test_monospaced_headings_of_pdf_end_code(tmp_path: Path, title: str) -> None:
+    prose = [f"{LONG}." for _ in range(8)]
+    page = [*prose, "`open(file, list);", f"`{title}", "`stream.fill(item, list);", *prose]
+    path = tmp_path / "a.pdf"
+    path.write_bytes(make_pdf([page], outline=[("Files", 0, 1), (title, 0, 2)]))
+    blocks = read_document(path).blocks
+    heading = [isinstance(block, Heading) and block.text == title for block in blocks].index(True)
+    before, after = blocks[heading - 1], blocks[heading + 1]
+    assert isinstance(before, Paragraph)
+    assert isinstance(after, Paragraph)
+    assert (before.text, before.is_code) == ("open(file, list);", True)
+    assert (after.text, after.is_code) == ("stream.fill(item, list);", True)
+
+
+def test_code_at_the_end_of_a_page_of_pdf_stays_on_it(tmp_path: Path) -> None:
+    prose = [f"{LONG}." for _ in range(8)]
+    path = tmp_path / "a.pdf"
+    outline = [("Files", 0, 1), ("fopen(path)", 0, 2), ("More", 1, 1)]
+    pages = [[*prose, *STATEMENTS, "`fopen(path)"], ["`if (list[i])", *STATEMENTS, *prose]]
+    path.write_bytes(make_pdf(pages, outline=outline))
+    code = [b for b in read_document(path).blocks if isinstance(b, Paragraph) and b.is_code]
+    assert [(block.page, block.text.count("\n")) for block in code] == [(1, 1), (2, 2)]

@@ -5,7 +5,7 @@ import pytest
 from kg.text.chunks import Chunk
 from kg.text.concepts.linker import link_concepts
 from kg.text.keywords.protocol import ChunkKeywords
-from kg.text.run.main_concepts import load_common_words, rank_concepts
+from kg.text.run.main_concepts import list_subject_chunks, load_common_words, rank_concepts
 
 
 def rank(texts: dict[str, list[str]], headings: tuple[str, ...] = ()) -> list[str]:
@@ -30,13 +30,17 @@ def test_words_count_only_where_they_stand_alone() -> None:
     assert rank(texts) == ["user agent", "cookie", "user"]
     alone = {f"An {word} cookie tells user {word}.": ["user", "cookie"] for word in ADJECTIVES}
     more = {f"A user of {word} things, {word} user, waits.": ["user"] for word in ADJECTIVES}
-    assert rank({**texts, **alone, **more}).index("user") < 2
+    assert rank({**texts, **alone, **more}) == ["user", "cookie", "user agent"]
 
 
 def test_phrases_of_a_single_chunk_hide_no_words() -> None:
     texts = {f"A cookie {number} is set.": ["cookie"] for number in range(3)}
     texts["A stale cookie jar leaks."] = ["cookie", "stale cookie jar"]
     assert rank(texts)[0] == "cookie"
+    # The words of a phrase count from its second use: a phrase used once may be any words.
+    jars = {f"A {word} cookie jar {word}.": ["cookie", "cookie jar"] for word in ADJECTIVES[:2]}
+    assert rank(jars) == ["cookie jar", "cookie"]
+    assert rank({"A stale cookie jar leaks.": ["cookie", "cookie jar"]}) == ["cookie", "cookie jar"]
 
 
 def test_parts_of_longer_names_come_after_others() -> None:
@@ -63,6 +67,18 @@ def test_names_before_numbers_have_one_neighbour() -> None:
 def test_arguments_of_calls_are_no_uses() -> None:
     texts = {f"A {w} tab {w}. Call write({w}, zebra, {w}).": ["tab", "zebra"] for w in ADJECTIVES}
     assert rank(texts) == ["tab", "zebra"]
+
+
+def test_names_of_functions_are_uses() -> None:
+    texts = {f"{w}: malloc({w}) {w}; a tab.": ["malloc", "tab"] for w in ADJECTIVES}
+    assert rank(texts) == ["malloc", "tab"]
+
+
+def test_participles_count_if_a_heading_names_them() -> None:
+    texts = {f"{w} named {w} has {w} zebra {w}.": ["named", "zebra"] for w in ADJECTIVES[:4]}
+    more = {f"{w} named {w}.": ["named"] for w in ADJECTIVES}
+    assert rank({**texts, **more}) == ["zebra", "named"]
+    assert rank({**texts, **more}, ("Running named",)) == ["named", "zebra"]
 
 
 def test_licences_do_not_count_unless_they_are_the_text() -> None:
@@ -92,6 +108,18 @@ def test_licences_do_not_count_unless_they_are_the_text() -> None:
         ("Licensing of Plugins", True),
         ("History", True),
         ("Zebras", True),
+        ("MIT License", False),
+        ("Appendix C: The BSD 3-Clause License", False),
+        ("Apache License, Version 2.0", False),
+        ("GNU Free Documentation License", False),
+        ("Creating a License", True),
+        ("Issue and revoke client licenses", True),
+        ("Copyright Notice", False),
+        ("Copyright considerations", True),
+        ("Appendix C: References", False),
+        ("A References", False),
+        ("References", True),
+        ("Copying", True),
     ],
 )
 def test_what_is_beside_the_subject_is_known_by_its_heading(heading: str, is_counted: bool) -> None:
@@ -106,6 +134,34 @@ def test_what_is_beside_the_subject_is_known_by_its_heading(heading: str, is_cou
     ]
     first = rank_concepts(link_concepts(rows), [*chunks, *other, *many])[0]
     assert (first == "zebra") is is_counted
+
+
+def list_counted(*paths: str, document: str = "a") -> list[str]:
+    """Returns those of the headings of a document, joined by ">", whose chunks count."""
+    chunks = [
+        Chunk(path, "A zebra.", {"section_path": path.split(">"), "document": document})
+        for path in paths
+    ]
+    others = [Chunk(str(number), "A zebra.", {}) for number in range(len(paths))]
+    counted = list_subject_chunks([*chunks, *others])
+    return [chunk.id.split(">")[-1] for chunk in counted if chunk in chunks]
+
+
+def test_references_indexes_and_copying_are_beside_the_subject_at_the_ends() -> None:
+    assert list_counted("Copying", "Contents", "1. Use", "2. Tools", "References", "Index") == [
+        "1. Use",
+        "2. Tools",
+    ]
+    assert list_counted("1. Types", "2. References", "3. Copying", "4. Use") == [
+        "1. Types",
+        "2. References",
+        "3. Copying",
+        "4. Use",
+    ]
+    titled = ["C++", "C++>1. Use", "C++>1. Use>References", "C++>8. References", "C++>Appendix A"]
+    assert list_counted(*titled) == ["C++", "1. Use", "References", "Appendix A"]
+    assert list_counted("Index", "Index>A", document="doc/genindex") == []
+    assert list_counted("Index", "Index>A", document="doc/08-indexes") == ["Index", "A"]
 
 
 def test_words_of_any_documentation_come_after_others() -> None:
