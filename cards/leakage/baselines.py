@@ -211,8 +211,8 @@ class CrossValidation:
         """Makes a learner for degrees."""
         from sklearn.ensemble import RandomForestClassifier
 
-        # Large leaves: degrees are few different numbers with much noise. With four times as many
-        # trees, which takes four times as long, leaks of degrees are hardly found more often.
+        # Large leaves: degrees are few different numbers with much noise. How often forests of
+        # four times as many trees find leaks: ``benchmarks/bench_degree_forests.py``.
         return RandomForestClassifier(20, min_samples_leaf=10, random_state=self._seed)
 
     def predict(self, name: str, make_learner: Callable[[], Any], features: Any) -> Prediction:
