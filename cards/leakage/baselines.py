@@ -211,8 +211,9 @@ class CrossValidation:
         """Makes a learner for degrees."""
         from sklearn.ensemble import RandomForestClassifier
 
-        # Large leaves: degrees are few different numbers with much noise. How often forests of
-        # four times as many trees find leaks: ``benchmarks/bench_degree_forests.py``.
+        # Large leaves: degrees are few different numbers with much noise. With four times as many
+        # trees leaks are found as often, see ``benchmarks/bench_degree_forests.py`` and its figures
+        # in ``docs/explanation/speed.md``.
         return RandomForestClassifier(20, min_samples_leaf=10, random_state=self._seed)
 
     def predict(self, name: str, make_learner: Callable[[], Any], features: Any) -> Prediction:
