@@ -129,7 +129,7 @@ def iri_tail(iri: str) -> str:
     elif ":" in tail:
         tail = tail.rsplit(":", 1)[1]
     text = " ".join(unquote(tail, errors="replace").replace("_", " ").split())
-    return text or iri
+    return text or " ".join(iri.split())
 
 
 def to_rdflib(text: str) -> Identifier:
