@@ -58,7 +58,7 @@ class CardSet(msgspec.Struct, frozen=True):
         counts = Counter(card.label for card in self.cards)
         return min(counts[label] for label in LABELS)
 
-    def count_derived(self) -> int:
+    def count_derived_cards(self) -> int:
         """Counts the cards that need a derived fact, of E or C cards, whichever are fewer."""
         counts = Counter(card.label for card in self.cards if card.meta.get("derived"))
         return min(counts["E"], counts["C"])
@@ -88,10 +88,10 @@ class CardSet(msgspec.Struct, frozen=True):
         unbalanced = self.count_unbalanced_unknowns()
         return Counter({pred: max(1, n - unbalanced[pred]) for pred, n in counts.items()})
 
-    def lacks_derived(self, plan: CardPlan) -> bool:
+    def lacks_derived_cards(self, plan: CardPlan) -> bool:
         """Returns whether fewer E or C cards need a derived fact than should."""
         min_derived = (1 - MAX_DERIVED_MISSING) * plan.derived_share * plan.per_label
-        return self.count_derived() < int(min_derived)
+        return self.count_derived_cards() < int(min_derived)
 
     def lacks_true_unknowns(self) -> bool:
         """Returns whether too few U cards ask for the truth."""
@@ -107,7 +107,7 @@ class CardSet(msgspec.Struct, frozen=True):
         """Number of U cards without a counterpart that are no reason to draw again."""
         return max(MAX_FEW_UNBALANCED, MAX_UNBALANCED * self.count_triplets())
 
-    def would_lose_derived(self) -> bool:
+    def would_lose_derived_cards(self) -> bool:
         """Estimates whether balance would cost too many of the cards that need a derived fact.
 
         Balance replaces the triplets of predicates that do not balance, down to one each, by those
@@ -138,7 +138,8 @@ class CardSet(msgspec.Struct, frozen=True):
             self.count_unbalanced_unknowns().total() < other.count_unbalanced_unknowns().total()
             and self.count_triplets() >= other.count_triplets()
             and sum(self.missing.values()) <= sum(other.missing.values())
-            and self.count_derived() >= (1 - MAX_DERIVED_MISSING) * other.count_derived()
+            and self.count_derived_cards()
+            >= (1 - MAX_DERIVED_MISSING) * other.count_derived_cards()
         )
 
     def rate(self) -> tuple[float, int]:

@@ -108,7 +108,7 @@ def _make_card_set(
         if other.rate() > card_set.rate():
             card_set, plan = other, other_plan
     is_full = card_set.count_triplets() == plan.per_label
-    if is_full and card_set.lacks_balance() and not card_set.would_lose_derived():
+    if is_full and card_set.lacks_balance() and not card_set.would_lose_derived_cards():
         # A capital is that of one country only: once set aside, no true claim states it any more,
         # so that no triplet can ask for it. Other predicates can give more instead.
         n_unbalanced = card_set.count_unbalanced_unknowns()
@@ -186,12 +186,13 @@ def _try_shares(
             m.pred: m.explain_shortage() for m in makers if m.share and not m.n_triplets
         }
         lacks_balance = plan.balances_truth and card_sets[-1].lacks_balance()
-        lacks_derived = can_give_derived and card_sets[-1].lacks_derived(plan)
+        lacks_derived = can_give_derived and card_sets[-1].lacks_derived_cards(plan)
         if not (card_sets[-1].missing or lacks_derived or lacks_balance):
             break
         only_lacks_derived = not (card_sets[-1].missing or lacks_balance)
         if only_lacks_derived and any(
-            not earlier.missing and earlier.count_derived() >= card_sets[-1].count_derived()
+            not earlier.missing
+            and earlier.count_derived_cards() >= card_sets[-1].count_derived_cards()
             for earlier in card_sets[:-1]
         ):
             break  # other shares no longer help
@@ -221,7 +222,7 @@ def _try_shares(
         key=lambda cards: (
             cards.count_triplets(),
             plan.balances_truth and -cards.count_unbalanced_unknowns().total(),
-            cards.count_derived(),
+            cards.count_derived_cards(),
         ),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,6 +125,28 @@ class Graph:
             self._sha256 = hashlib.sha256(write_ntriples(self.index)).hexdigest()
         return self._sha256
 
+    @cached_property
+    def unwritable_triples(self) -> frozenset[Triple]:
+        """The triples with a malformed IRI or language tag, which no valid N-Triples can state.
+
+        Lenient parsers such as this package's read them, others refuse the whole file.
+        """
+        terms = self.index.terms
+        are_valid: dict[str, bool] = {}
+        malformed = set()
+        for term, text in enumerate(terms.texts):
+            if is_blank(text):
+                continue
+            # Only what follows the text of a literal can be malformed.
+            part = '""' + text.rpartition('"')[2] if is_literal(text) else text
+            if part not in are_valid:
+                are_valid[part] = _is_valid_term(part)
+            if not are_valid[part]:
+                malformed.add(term)
+        if not malformed:
+            return frozenset()
+        return frozenset(t for t in self.index.iter_triples() if not malformed.isdisjoint(t))
+
     def without(self, triples: Iterable[Triple]) -> Graph:
         """Returns the graph without some triples; this graph must not be changed afterwards.
 
@@ -237,28 +260,6 @@ def write_ntriples(index: Index) -> bytes:
     lines = [f"{render(s)} {render(p)} {render(o)} .\n" for s, p, o in index.iter_triples()]
     lines.sort()
     return "".join(lines).encode("utf-8", "surrogatepass")
-
-
-def find_unwritable_triples(index: Index) -> frozenset[Triple]:
-    """Finds the triples with a malformed IRI or language tag, which no valid N-Triples can state.
-
-    Lenient parsers such as this package's read them, others refuse the whole file.
-    """
-    terms = index.terms
-    are_valid: dict[str, bool] = {}
-    malformed = set()
-    for term, text in enumerate(terms.texts):
-        if is_blank(text):
-            continue
-        # Only what follows the text of a literal can be malformed.
-        part = '""' + text.rpartition('"')[2] if is_literal(text) else text
-        if part not in are_valid:
-            are_valid[part] = _is_valid_term(part)
-        if not are_valid[part]:
-            malformed.add(term)
-    if not malformed:
-        return frozenset()
-    return frozenset(t for t in index.iter_triples() if not malformed.isdisjoint(t))
 
 
 def _is_valid_term(text: str) -> bool:

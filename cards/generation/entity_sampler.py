@@ -305,6 +305,16 @@ class EntitySampler:
         facts = self.prover.find_premises(*self.pool.make_triple(x, a))
         return facts if facts and all(self.lookup.is_usable(fact) for fact in facts) else None
 
+    def find_path_facts(self, path: Sequence[int]) -> tuple[Fact, ...] | None:
+        """Returns the facts from which all steps of a path follow; None if one cannot be stated."""
+        facts: dict[Fact, None] = {}
+        for start, end in itertools.pairwise(path):
+            step_facts = self.find_proof_facts(start, end)
+            if step_facts is None:
+                return None
+            facts.update(dict.fromkeys(step_facts))
+        return tuple(facts)
+
     def is_unused(self, x: int, a: int) -> bool:
         """Returns whether a card may ask: both terms have names, and ``x`` is not used yet."""
         if x in self.used or not self.pool.matches_hint(x, a):

@@ -227,13 +227,10 @@ class Recipes(EntitySampler):
             return None
         if self._is_decided_by_graph(u, anchor):
             return None
-        facts: list[Fact] = []
-        for start, end in itertools.pairwise(path):
-            step_facts = self.find_proof_facts(start, end)
-            if step_facts is None:
-                return None
-            facts += step_facts
-        role = Role("C", x, tuple(dict.fromkeys(facts)), forbids_other_value=True)
+        facts = self.find_path_facts(path)
+        if facts is None:
+            return None
+        role = Role("C", x, facts, forbids_other_value=True)
         return self._build_proposal(anchor, e, role, u)
 
     def _sample_path(self, anchor: int, hops: int) -> list[int] | None:

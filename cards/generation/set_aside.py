@@ -23,7 +23,6 @@ from cards.generation.rng import rng_for
 from cards.generation.shortage import find_obstacle, has_kind, has_other_fact, list_anchors
 from kg.claims import Claim
 from kg.entailment import Closure
-from kg.graph import find_unwritable_triples
 from kg.profile.graph_changes.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
 from kg.triples.index import Triple
@@ -190,7 +189,7 @@ def set_aside_facts(lookup: GraphLookup, needs: Iterable[PoolNeed]) -> SetAside:
             drawn.claims.update(make_triple(candidate.x, a) for a in candidate.anchors)
     graph, closure = full_graph, full_closure = lookup.kb.graph, lookup.kb.oracle.closure
     triples: frozenset[Triple] = frozenset()
-    unwritable = find_unwritable_triples(full_graph.index) if chosen else triples
+    unwritable = full_graph.unwritable_triples if chosen else triples
     for number in range(MAX_PASSES):
         wanted = unwritable.union(*(c.triples for c in chosen))
         if not triples <= wanted:  # Some terms keep their values.

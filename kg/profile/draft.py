@@ -14,7 +14,7 @@ from kg.base.errors import GraphTooLargeError
 from kg.base.plain_text import format_count
 from kg.claims import Claim
 from kg.entailment import Closure
-from kg.graph import Graph, find_unwritable_triples
+from kg.graph import Graph
 from kg.profile.answers import (
     UnknownAnswer,
     explain_ineffective_answers,
@@ -190,7 +190,7 @@ def draft_domain(
 
 def _write_graph(graph: Graph) -> str:
     """Writes a graph as N-Triples, without facts that these cannot state."""
-    unwritable = find_unwritable_triples(graph.index)
+    unwritable = graph.unwritable_triples
     return (graph.without(unwritable) if unwritable else graph).to_ntriples().decode()
 
 

@@ -141,9 +141,9 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
             and all(map(terms.is_literal, values))
             and len(values)
             >= (MIN_DISTINCT_PLAIN_NAMES if is_plain else MIN_DISTINCT_NAMES) * n_subjects
-            and (are_short := _are_short([len(terms.get_text(o)) for o in values], is_plain))
+            and (length := _classify_lengths([len(terms.get_text(o)) for o in values], is_plain))
         ):
-            found.append((are_short == "titles", not is_plain, name != iri, iri))
+            found.append((length == "titles", not is_plain, name != iri, iri))
             named[iri] = {s for s, _ in pairs}
     formal = set().union(*(named[iri] for iri in named if not _INFORMAL.search(iri)))
     return tuple(
@@ -154,8 +154,8 @@ def find_naming_predicates(graph: Graph) -> tuple[str, ...]:
     )
 
 
-def _are_short(lengths: list[int], is_plain: bool) -> str:
-    """Returns whether values are short enough for names, or at least for titles; else empty."""
+def _classify_lengths(lengths: list[int], is_plain: bool) -> str:
+    """Says whether values are as short as "names", or at least as "titles"; empty if longer."""
     if sum(lengths) <= MAX_MEAN_NAME_LENGTH * len(lengths):
         return "names"
     n_short = sum(length <= MAX_TITLE_LENGTH for length in lengths)

@@ -166,13 +166,13 @@ def test_of_twenty_cards_that_need_a_derived_fact_at_most_one_is_lost(
 ) -> None:
     """So it is also without the estimate, which only saves a drawing."""
     if not is_estimated:
-        monkeypatch.setattr(CardSet, "would_lose_derived", lambda _: False)
+        monkeypatch.setattr(CardSet, "would_lose_derived_cards", lambda _: False)
     card_set = draw(open_lands(tmp_path, 160, *derived), *NAMES)
     usual_sets = [one for is_for_balance, one in drawings if not is_for_balance]
-    usual = max(usual_sets, key=CardSet.count_derived)
+    usual = max(usual_sets, key=CardSet.count_derived_cards)
     assert usual.lacks_balance()
-    assert usual.count_derived() >= 12
-    assert card_set.count_derived() >= 0.95 * usual.count_derived()
+    assert usual.count_derived_cards() >= 12
+    assert card_set.count_derived_cards() >= 0.95 * usual.count_derived_cards()
     assert card_set.count_triplets() == 40
     assert card_set.lacks_balance() != is_balanced
     is_redrawn = len(usual_sets) < len(drawings)

@@ -77,8 +77,8 @@ class Taxonomy:
         self.lookup, self.p, self._varies_subject = lookup, p, varying == "subj"
         index = lookup.graph_index
         goes_up = len(index.get_objects(p)) <= len(index.get_subjects(p))
-        self._rows = index.get_row(p), index.get_reverse_row(p)
-        self._up, self._down = self._rows if goes_up else self._rows[::-1]
+        rows = index.get_row(p), index.get_reverse_row(p)
+        self._up, self._down = rows if goes_up else rows[::-1]
         self._n_terms = len({*self._up, *self._down})
         self._relatives_cache: dict[int, list[int]] = {}
         self._tops_cache: dict[int, bool] = {}

@@ -7,12 +7,10 @@ something below them on the card, and as many such links in the graph.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from cards.facts import Fact
 from cards.generation.balance import sort_by_similarity
 from cards.generation.context import Proposal, Role
 from cards.generation.entity_sampler import MAX_CANDIDATES
@@ -181,13 +179,10 @@ class TaxonomyRecipes(Recipes):
         u = first if fewest is unknown else self._choose_similar(unknown, first, (*path, e))
         if e in path or u in (*path, e):
             return None
-        facts: list[Fact] = []
-        for start, end in itertools.pairwise(path):
-            step_facts = self.find_proof_facts(start, end)
-            if step_facts is None:
-                return None
-            facts += step_facts
-        role = Role("C", c, tuple(dict.fromkeys(facts)), forbids_other_value=True)
+        facts = self.find_path_facts(path)
+        if facts is None:
+            return None
+        role = Role("C", c, facts, forbids_other_value=True)
         proposal = self._build_proposal(anchor, e, role, u)
         if proposal is None:
             return None
