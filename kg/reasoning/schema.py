@@ -2,16 +2,20 @@
 
 All rules are applied repeatedly until no new axiom follows. In each pass, one walk per class or
 property collects all its ancestors, and pairs are compared; later passes leave out those whose
-axioms are as in the pass before, since nothing new follows from them. Ontologies with thousands of
-restrictions have a million of such axioms.
+axioms are as in the pass before, since nothing new follows from them.
+
+Ontologies write the same anonymous restriction hundreds of times ("has role some evaluant role").
+All copies are equivalent to the first of them, and further axioms are derived only of this one:
+axioms between all copies would be a million, and say nothing more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kg.reasoning.vocabulary import Vocabulary
+from kg.terms import is_blank
 from kg.triples.index import Index, Triple
 
 
@@ -67,11 +71,12 @@ def close_schema(
     """
     derived_axioms: list[DerivedAxiom] = []
     is_owl = regime == "owl-rl"
+    copies = _find_copied_restrictions(schema, vocabulary) if is_owl else {}
     new: _NewLinks | None = None
     grew = True
     while grew:
         class_rule = "scm-sco" if is_owl else "rdfs11"
-        hierarchies = list(_derive_hierarchies(schema, vocabulary, class_rule, is_owl, new))
+        hierarchies = list(_derive_hierarchies(schema, vocabulary, class_rule, copies, new))
         for derived in hierarchies:
             schema.add_triple(*derived.triple)
             if new is not None:
@@ -81,7 +86,7 @@ def close_schema(
         if not is_owl:
             continue
         following = _NewLinks(vocabulary)
-        for derived in _derive_owl_axioms(schema, lists, vocabulary, new):
+        for derived in _derive_owl_axioms(schema, lists, vocabulary, copies, new):
             if derived.triple[0] == derived.triple[2] and not derived.trivial:
                 continue
             if schema.add_triple(*derived.triple):
@@ -92,6 +97,37 @@ def close_schema(
                     new.add(derived.triple)
         new = following
     return derived_axioms
+
+
+def _find_copied_restrictions(schema: Index, v: Vocabulary) -> dict[int, int]:
+    """Returns each anonymous restriction that copies an earlier one, with the earlier one.
+
+    Only restrictions are copies whose equivalence follows from the rules: their class or property
+    must be declared.
+    """
+    definitions: dict[int, set[tuple[int, int, int]]] = {}
+    for quantifier in (v.HAS_VALUE, v.SOME_VALUES, v.ALL_VALUES):
+        for c, value in schema.iter_pairs(quantifier):
+            for p in schema.find_objects(c, v.ON_PROPERTY):
+                definitions.setdefault(c, set()).add((quantifier, p, value))
+    copies: dict[int, int] = {}
+    originals: dict[tuple[int, int, int], int] = {}
+    for c, meanings in definitions.items():
+        if len(meanings) > 1:
+            continue
+        ((quantifier, p, value),) = meanings
+        original = originals.setdefault((quantifier, p, value), c)
+        if (
+            original != c
+            and is_blank(schema.terms.get_text(c))
+            and (
+                schema.has_triple(p, v.TYPE, v.OBJECT_PROPERTY)
+                or schema.has_triple(p, v.TYPE, v.DATA_PROPERTY)
+                or (quantifier != v.HAS_VALUE and schema.has_triple(value, v.TYPE, v.CLASS))
+            )
+        ):
+            copies[c] = original
+    return copies
 
 
 class _NewLinks:
@@ -116,7 +152,7 @@ def _derive_hierarchies(
     schema: Index,
     vocabulary: Vocabulary,
     class_rule: str,
-    is_owl: bool,
+    copies: Container[int],
     new: _NewLinks | None,
 ) -> Iterator[DerivedAxiom]:
     """Derives that what is below something is below all that is above this.
@@ -124,11 +160,11 @@ def _derive_hierarchies(
     Args:
         schema: the axioms.
         vocabulary: ids of the terms.
-        class_rule: the name of the rule for classes.
-        is_owl: whether the regime is ``owl-rl``.
+        class_rule: the name of the rule for classes, ``scm-sco`` or ``rdfs11``.
+        copies: classes of which nothing is derived.
         new: the links added since the last pass; None in the first one.
     """
-    property_rule = "scm-spo" if is_owl else "rdfs5"
+    property_rule = "scm-spo" if class_rule == "scm-sco" else "rdfs5"
     for predicate, name in (
         (vocabulary.SUB_CLASS, class_rule),
         (vocabulary.SUB_PROPERTY, property_rule),
@@ -141,12 +177,14 @@ def _derive_hierarchies(
             changed = added.union(below)
             starts = filter(changed.__contains__, starts)
         for start in starts:
+            if start in copies:
+                continue
             ancestors = dict.fromkeys(schema.find_objects(start, predicate))
             queue = list(ancestors)
             # ``queue`` grows while it is iterated, so all ancestors are reached, nearest first.
             for middle in queue:
                 for ancestor in schema.find_objects(middle, predicate):
-                    if ancestor not in ancestors and ancestor != start:
+                    if ancestor not in ancestors and ancestor != start and ancestor not in copies:
                         ancestors[ancestor] = None
                         queue.append(ancestor)
                         premises = (start, predicate, middle), (middle, predicate, ancestor)
@@ -154,7 +192,11 @@ def _derive_hierarchies(
 
 
 def _derive_owl_axioms(
-    schema: Index, lists: Index, v: Vocabulary, new: _NewLinks | None
+    schema: Index,
+    lists: Index,
+    v: Vocabulary,
+    copies: Mapping[int, int],
+    new: _NewLinks | None,
 ) -> Iterator[DerivedAxiom]:
     for sub_relation, equivalence, rule_1, rule_2 in (
         (v.SUB_CLASS, v.EQUIVALENT_CLASS, "scm-eqc1", "scm-eqc2"),
@@ -195,61 +237,56 @@ def _derive_owl_axioms(
         for part in rdf_list.items if rdf_list else ():
             premises = (c, v.UNION, head), *(rdf_list.triples if rdf_list else ())
             yield DerivedAxiom((part, v.SUB_CLASS, c), "scm-uni", premises)
-    yield from _derive_restrictions(schema, v)
+    yield from _derive_restrictions(schema, v, copies)
 
 
-def _derive_restrictions(schema: Index, v: Vocabulary) -> Iterator[DerivedAxiom]:
+def _derive_restrictions(
+    schema: Index, v: Vocabulary, copies: Mapping[int, int]
+) -> Iterator[DerivedAxiom]:
     """Derives that one restriction is a subclass of another: rules scm-hv, scm-svf*, scm-avf*."""
-    for c1, value in list(schema.iter_pairs(v.HAS_VALUE)):
-        for p1 in list(schema.find_objects(c1, v.ON_PROPERTY)):
-            for c2, p2 in _iter_other_restrictions(schema, v, v.HAS_VALUE, value, c1):
-                yield from _derive_reflexive_property(schema, v, p1, p2)
-                if schema.has_triple(p1, v.SUB_PROPERTY, p2):
-                    premises = (
-                        (c1, v.HAS_VALUE, value), (c1, v.ON_PROPERTY, p1),
-                        (c2, v.HAS_VALUE, value), (c2, v.ON_PROPERTY, p2),
-                        (p1, v.SUB_PROPERTY, p2),
-                    )  # fmt: skip
-                    yield DerivedAxiom((c1, v.SUB_CLASS, c2), "scm-hv", premises)
+    copies_by_original: dict[int, list[int]] = {}
+    for copy, original in copies.items():
+        copies_by_original.setdefault(original, []).append(copy)
     for quantifier, by_class, by_property in (
+        (v.HAS_VALUE, None, "scm-hv"),
         (v.SOME_VALUES, "scm-svf1", "scm-svf2"),
         (v.ALL_VALUES, "scm-avf1", "scm-avf2"),
     ):
         # Large ontologies have thousands of restrictions with the same class or property.
-        restrictions: dict[tuple[int, int], list[int]] = {}
+        by_value: dict[int, list[tuple[int, int]]] = {}
+        by_meaning: dict[tuple[int, int], list[int]] = {}
         for c2, y2 in schema.iter_pairs(quantifier):
-            for p2 in schema.find_objects(c2, v.ON_PROPERTY):
-                restrictions.setdefault((p2, y2), []).append(c2)
+            for p2 in schema.find_objects(c2, v.ON_PROPERTY) if c2 not in copies else ():
+                by_value.setdefault(y2, []).append((c2, p2))
+                by_meaning.setdefault((p2, y2), []).append(c2)
         for c1, y1 in list(schema.iter_pairs(quantifier)):
+            is_copy = c1 in copies
+            same = [copies[c1]] if is_copy else copies_by_original.get(c1, [])
             for p1 in list(schema.find_objects(c1, v.ON_PROPERTY)):
                 premises_1 = (c1, quantifier, y1), (c1, v.ON_PROPERTY, p1)
-                if len(schema.find_subjects(quantifier, y1)) > 1:
-                    yield from _derive_reflexive_class(schema, v, y1)
-                for y2 in list(schema.find_objects(y1, v.SUB_CLASS)):
-                    for c2 in restrictions.get((p1, y2), ()):
-                        if c1 != c2 and not schema.has_triple(c1, v.SUB_CLASS, c2):
-                            premises_2 = (c2, quantifier, y2), (c2, v.ON_PROPERTY, p1)
-                            premises = (*premises_1, *premises_2, (y1, v.SUB_CLASS, y2))
-                            yield DerivedAxiom((c1, v.SUB_CLASS, c2), by_class, premises)
-                for c2, p2 in _iter_other_restrictions(schema, v, quantifier, y1, c1):
+                if by_class is not None:
+                    if len(schema.find_subjects(quantifier, y1)) > 1:
+                        yield from _derive_reflexive_class(schema, v, y1)
+                    for y2 in list(schema.find_objects(y1, v.SUB_CLASS)):
+                        others = [] if is_copy else by_meaning.get((p1, y2), [])
+                        for c2 in others + same if y1 == y2 else others:
+                            if c1 != c2 and not schema.has_triple(c1, v.SUB_CLASS, c2):
+                                premises_2 = (c2, quantifier, y2), (c2, v.ON_PROPERTY, p1)
+                                premises = (*premises_1, *premises_2, (y1, v.SUB_CLASS, y2))
+                                yield DerivedAxiom((c1, v.SUB_CLASS, c2), by_class, premises)
+                pairs = [] if is_copy else by_value[y1]
+                for c2, p2 in pairs + [(c, p1) for c in same]:
+                    if c1 == c2:
+                        continue
                     yield from _derive_reflexive_property(schema, v, p1, p2)
                     if schema.has_triple(p1, v.SUB_PROPERTY, p2):
                         premises_2 = (c2, quantifier, y1), (c2, v.ON_PROPERTY, p2)
                         premises = (*premises_1, *premises_2, (p1, v.SUB_PROPERTY, p2))
                         # A more general property makes "all values" stricter: the order reverses.
-                        subclass, superclass = (c1, c2) if quantifier == v.SOME_VALUES else (c2, c1)
+                        subclass, superclass = (c2, c1) if quantifier == v.ALL_VALUES else (c1, c2)
                         yield DerivedAxiom(
                             (subclass, v.SUB_CLASS, superclass), by_property, premises
                         )
-
-
-def _iter_other_restrictions(
-    schema: Index, v: Vocabulary, predicate: int, value: int, excluded: int
-) -> Iterator[tuple[int, int]]:
-    for c in list(schema.find_subjects(predicate, value)):
-        if c != excluded:
-            for p in list(schema.find_objects(c, v.ON_PROPERTY)):
-                yield c, p
 
 
 def _derive_reflexive_property(

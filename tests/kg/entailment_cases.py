@@ -76,6 +76,11 @@ cardinality = st.sampled_from(
 )
 class_or_thing = st.sampled_from([*CLASSES, OWL + "Thing"])
 
+RESTRICTION_AXIOM = st.one_of(
+    restriction_axioms(OWL + "someValuesFrom", class_or_thing),
+    restriction_axioms(OWL + "allValuesFrom", a_class),
+    restriction_axioms(OWL + "hasValue", a_thing),
+)
 SCHEMA_RDFS = [
     binary_axioms(a_class, RDFS + "subClassOf", a_class),
     binary_axioms(a_property, RDFS + "subPropertyOf", a_property),

@@ -18,6 +18,7 @@ from kg.claims import Claim, Step
 from kg.domain import SHIPPED_FOLDER
 from kg.entailment import Closure, compile_axioms
 from kg.graph import Graph
+from kg.reasoning import schema
 from kg.terms import OWL, RDF, RDFS, from_rdflib, is_blank, is_literal
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -26,6 +27,8 @@ from entailment_cases import (
     KEY_AXIOMS,
     PROHIBITIONS,
     RARE_AXIOMS,
+    RESTRICTION_AXIOM,
+    RESTRICTIONS,
     SCHEMA_RDFS,
     TYPE,
     E,
@@ -146,6 +149,45 @@ def check_proofs(claims, regime, closure=None):
 @given(graphs(*AXIOMS, KEY_AXIOMS, *RARE_AXIOMS, max_axioms=7))
 def test_every_proof_is_a_well_founded_chain_of_w3c_rules(claims):
     check_proofs(claims, "owl-rl")
+
+
+DEFINING_PREDICATES = {
+    OWL + name for name in ("onProperty", "someValuesFrom", "allValuesFrom", "hasValue")
+}
+
+
+def copy_restrictions(claims, data):
+    """Replaces each restriction by three anonymous copies, each mention by one of these."""
+
+    def replace(term):
+        if term not in RESTRICTIONS:
+            return term
+        return f"_:{term[-2:]}_{data.draw(st.integers(0, 2))}"
+
+    for claim in claims:
+        if claim.subj in RESTRICTIONS and (
+            claim.pred in DEFINING_PREDICATES or claim.obj == OWL + "Class"
+        ):
+            copies = (f"_:{claim.subj[-2:]}_{number}" for number in range(3))
+            yield from (Claim(copy, claim.pred, replace(claim.obj)) for copy in copies)
+        else:
+            yield Claim(replace(claim.subj), claim.pred, replace(claim.obj))
+
+
+@settings(deadline=None, max_examples=150)
+@given(graphs(*AXIOMS, RESTRICTION_AXIOM, RESTRICTION_AXIOM, KEY_AXIOMS, max_axioms=9), st.data())
+def test_copied_restrictions_change_no_conclusion_about_others(claims, data):
+    claims = list(dict.fromkeys(copy_restrictions(claims, data)))
+    closure = Closure(Graph.from_claims(claims))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "_find_copied_restrictions", lambda *arguments: {})
+        complete = compute_closure(claims)
+    actual = compute_closure(claims)
+    assert actual <= complete
+    for claim in complete - actual:
+        assert is_blank(claim.subj) or is_blank(claim.obj), claim
+        assert claim.pred != TYPE, claim
+    check_proofs(claims, "owl-rl", closure)
 
 
 @settings(deadline=None, max_examples=30)
