@@ -174,21 +174,19 @@ class Taxonomy:
             map(rest.is_readable, index.find_subjects(self.p, term))
         )
 
-    def find_place(
-        self, x: int, anchor: int, levels: Sequence[int], *, is_strict: bool
-    ) -> Hashable:
+    def find_place(self, x: int, levels: Sequence[int], *, is_strict: bool) -> Hashable:
         """Returns what must be equal of the terms asked about with an anchor.
+
+        They also share as many words with it.
 
         Args:
             x: one of these terms.
-            anchor: the anchor.
             levels: the levels of the numbers of links to the term and from it.
             is_strict: whether links to it, such as those from what is below it, count.
         """
         # What is far above has a short name.
         n_words = min(MAX_WORDS, len(self.get_words(x)))
-        counted = tuple(levels) if is_strict else (levels[1],)
-        return counted, n_words, self.count_shared_words(x, anchor)
+        return tuple(levels) if is_strict else levels[1], n_words
 
     def has_alike_terms(self, x: int, anchor: int) -> bool:
         """Returns whether a YES and a NO can be about terms like one that an anchor loses.
@@ -199,11 +197,13 @@ class Taxonomy:
         index, p, get_levels = lookup.closure_index, self.p, lookup.get_degree_levels
         forward, back = index.find_objects(anchor, p), index.find_subjects(p, anchor)
         holders, ends = (back, forward) if self._varies_subject else (forward, back)
-        place = self.find_place(x, anchor, get_levels(x), is_strict=is_strict)
+        place = self.find_place(x, get_levels(x), is_strict=is_strict)
+        n_shared = self.count_shared_words(x, anchor)
         return all(
             any(
                 one != x
-                and self.find_place(one, anchor, get_levels(one), is_strict=is_strict) == place
+                and self.find_place(one, get_levels(one), is_strict=is_strict) == place
+                and self.count_shared_words(one, anchor) == n_shared
                 and lookup.is_nameable(one)
                 and (not is_strict or self.has_both_sides(lookup, one))
                 for one in itertools.islice(terms, MAX_COMPARED)

@@ -76,13 +76,13 @@ class TaxonomyRecipes(Recipes):
             number = int(self.rng.random() * len(anchors))
             anchor = anchors[number]
             unknown = self._group(self._list_unknowns(anchor), anchor)
+            true = self._group(self._sample_true_matches(anchor), anchor) if unknown else {}
             paths: dict[int, list[int]] = {}
-            for _ in range(MAX_PATHS if unknown else 0):
+            for _ in range(MAX_PATHS if unknown.keys() & true.keys() else 0):
                 path = self._sample_path(anchor, hops)
                 if path is not None:
                     paths.setdefault(path[-1], path)
             false = self._group(paths, anchor)
-            true = self._group(self._sample_true_matches(anchor), anchor) if false else {}
             places = [place for place in false if place in unknown and place in true]
             if not places:
                 # Terms are used up, so none will fit later either.
@@ -102,7 +102,8 @@ class TaxonomyRecipes(Recipes):
 
         They have anchors and holders, and have lost holders if what was set aside is asked.
         """
-        key = (hops, self.strict, self.asks_any_anchor, self.wants_true, self.wants_derived)
+        wants_derived = "E" in self.wants_derived
+        key = (hops, self.strict, self._ignores_degrees, self.wants_true, wants_derived)
         anchors = self._open_anchors.get(key)
         if anchors is None:
             anchors = [a for a in self.pool.anchor_rows if self.pool.get_holders(a)]
@@ -130,32 +131,40 @@ class TaxonomyRecipes(Recipes):
         if len(terms) > MAX_COMPARED:
             terms = self.rng.sample(terms, MAX_COMPARED)
         groups: dict[Hashable, list[int]] = {}
+        if not self.lookup.is_nameable(anchor):
+            return groups
+        places = self._places_by_setting.setdefault((self.strict, self._ignores_degrees), {})
+        count_shared_words = self._taxonomy.count_shared_words
         for x in terms:
-            if x == anchor or not self.is_unused(x, anchor):
+            if x not in places:
+                places[x] = self._find_place(x)
+            place = places[x]
+            if place is None or x == anchor or x in self.used:
                 continue
-            if not self.strict or self._has_both_sides(x):
-                groups.setdefault(self._find_place(x, anchor), []).append(x)
+            if self.pool.matches_hint(x, anchor):
+                groups.setdefault((place, count_shared_words(x, anchor)), []).append(x)
         return groups
 
-    def _has_both_sides(self, x: int) -> bool:
-        has_both = self._sides_cache.get(x)
-        if has_both is None:
-            has_both = self._sides_cache[x] = self._taxonomy.has_both_sides(self.lookup, x)
-        return has_both
-
     @cached_property
-    def _sides_cache(self) -> dict[int, bool]:
+    def _places_by_setting(self) -> dict[tuple[bool, bool], dict[int, Hashable]]:
         return {}
 
-    def _find_place(self, x: int, anchor: int) -> Hashable:
+    @property
+    def _ignores_degrees(self) -> bool:
+        return self.asks_any_anchor and not self.strict
+
+    def _find_place(self, x: int) -> Hashable:
+        """Returns what must be equal of terms that are asked about; None if this one cannot be."""
+        if not self.lookup.is_nameable(x):
+            return None
+        if self.strict and not self._taxonomy.has_both_sides(self.lookup, x):
+            return None
         get_levels: Callable[[int], Sequence[int]] = (
             self._get_degree_levels if self.compares_rest else self.full_lookup.get_degree_levels
         )
-        levels = get_levels(x)
-        if self.asks_any_anchor and not self.strict:
-            levels = (0, 0)  # names alone count
+        levels = (0, 0) if self._ignores_degrees else get_levels(x)
         return (
-            self._taxonomy.find_place(x, anchor, levels, is_strict=self.strict),
+            self._taxonomy.find_place(x, levels, is_strict=self.strict),
             self._get_frequent_words(x) if self.matches_words else None,
         )
 
