@@ -7,13 +7,15 @@ a removed triple among the premises of any inference, then what still follows co
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import cast
+from typing import TypeAlias, cast
 
 from kg.reasoning.axioms import CompiledAxioms
-from kg.reasoning.rule import Rule, Run
+from kg.reasoning.rule import Run
 from kg.reasoning.rules import ChainRule
 from kg.reasoning.run import InferenceRun
 from kg.triples.index import Index, Triple
+
+Link: TypeAlias = tuple[int, int]
 
 
 def remove_from_run(
@@ -44,8 +46,7 @@ def remove_from_run(
     pending = list(deleted)
     while pending:
         consequences.found.clear()
-        for triple in pending:
-            apply_rules(cast("Run", consequences), axioms, triple)
+        apply_rules(cast("Run", consequences), axioms, pending)
         pending = [
             t
             for t in consequences.found
@@ -63,9 +64,10 @@ def remove_from_run(
     for triple in deleted:
         rest.index.discard_triple(*triple)
     rederivation = _Rederivation(rest, deleted)
+    premises: dict[Triple, None] = {}
     for node in _choose_nodes(rest.index, axioms, deleted):
-        for triple in _list_premises(rederivation, axioms, node):
-            apply_rules(cast("Run", rederivation), axioms, triple, rederivation.may_conclude)
+        premises.update(dict.fromkeys(_list_premises(rederivation, axioms, node)))
+    apply_rules(cast("Run", rederivation), axioms, premises, rederivation.select_useful_links)
     rest.resume(axioms)
     return rest
 
@@ -120,24 +122,30 @@ def _list_premises(rederivation: _Rederivation, axioms: CompiledAxioms, node: in
 def apply_rules(
     run: Run,
     axioms: CompiledAxioms,
-    triple: Triple,
-    is_useful: Callable[[Rule, Triple], bool] = lambda *_: True,
+    triples: Iterable[Triple],
+    select_links: Callable[[ChainRule, int, list[Link]], list[Link]] = lambda *args: args[-1],
 ) -> None:
-    """Applies the rules that have a premise like the triple, which is in the run's index.
+    """Applies the rules that have a premise like one of the triples, which the run's index has.
 
     Args:
         run: takes the conclusions.
         axioms: the rules.
-        triple: the triple.
-        is_useful: whether a rule of its predicate should be applied to it.
+        triples: the triples.
+        select_links: returns those links of a predicate that a chain should be applied to.
     """
-    s, p, o = triple
-    for rule in axioms.by_predicate.get(p, ()):
-        if is_useful(rule, triple):
-            rule.on_triple(run, s, p, o)
-    if p == axioms.vocabulary.TYPE:
-        for rule in axioms.by_class.get(o, ()):
-            rule.on_instance(run, s)
+    links_by_predicate: dict[int, list[Link]] = {}
+    for s, p, o in triples:
+        links_by_predicate.setdefault(p, []).append((s, o))
+    for p, links in links_by_predicate.items():
+        for rule in axioms.by_predicate.get(p, ()):
+            if isinstance(rule, ChainRule):
+                rule.on_links(run, p, select_links(rule, p, links))
+                continue
+            for s, o in links:
+                rule.on_triple(run, s, p, o)
+        for s, o in links if p == axioms.vocabulary.TYPE else ():
+            for rule in axioms.by_class.get(o, ()):
+                rule.on_instance(run, s)
 
 
 class _Consequences:
@@ -175,23 +183,25 @@ class _Rederivation:
         # Most conclusions share neither subject nor object with a deleted triple.
         self.ends: dict[tuple[int, int], set[int]] = {}
         self.starts: dict[tuple[int, int], set[int]] = {}
+        self._deleted_subjects: dict[int, set[int]] = {}
+        self._deleted_objects: dict[int, set[int]] = {}
         for s, p, o in deleted:
             self.ends.setdefault((s, p), set()).add(o)
             self.starts.setdefault((p, o), set()).add(s)
+            self._deleted_subjects.setdefault(p, set()).add(s)
+            self._deleted_objects.setdefault(p, set()).add(o)
 
-    def may_conclude(self, rule: Rule, triple: Triple) -> bool:
-        """Returns whether a rule may conclude what was deleted from a triple; only chains do not.
+    def select_useful_links(self, rule: ChainRule, p: int, links: list[Link]) -> list[Link]:
+        """Returns the links from which a chain may conclude what was deleted.
 
         What a first link concludes is about its subject, and a last one about its object.
         """
-        if not isinstance(rule, ChainRule):
-            return True
-        s, p, o = triple
-        first, *middle = rule.properties
-        if p in middle[:-1]:
-            return True
-        starts = p == first and (s, rule.target) in self.ends
-        return starts or (p == rule.properties[-1] and (rule.target, o) in self.starts)
+        first, last = rule.properties[0], rule.properties[-1]
+        if p in rule.properties[1:-1]:
+            return links
+        starts = self._deleted_subjects.get(rule.target, ()) if p == first else ()
+        ends = self._deleted_objects.get(rule.target, ()) if p == last else ()
+        return [(s, o) for s, o in links if s in starts or o in ends]
 
     def emit(self, s: int, p: int, o: int, rule: int, witness: int = 0) -> None:
         if (s, p, o) in self._deleted:

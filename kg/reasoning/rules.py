@@ -185,8 +185,22 @@ class ChainRule(Rule):
         return self
 
     def on_triple(self, run: Run, s: int, p: int, o: int) -> None:
-        for position, prop in enumerate(self.properties):
-            if prop == p:
+        self.on_links(run, p, [(s, o)])
+
+    def on_links(self, run: Run, p: int, links: list[tuple[int, int]]) -> None:
+        index, properties = run.index, self.properties
+        for position, prop in enumerate(properties):
+            if prop != p:
+                continue
+            # Most links have no link of the chain before or after them.
+            connected = links
+            if position > 0:
+                ends = index.get_objects(properties[position - 1])
+                connected = [link for link in connected if link[0] in ends]
+            if position + 1 < len(properties):
+                starts = index.get_subjects(properties[position + 1])
+                connected = [link for link in connected if link[1] in starts]
+            for s, o in connected:
                 self._emit_paths_through(run, position, s, o)
 
     def _emit_paths_through(self, run: Run, position: int, s: int, o: int) -> None:
