@@ -7,9 +7,9 @@ something below them on the card, and as many such links in the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from cards.generation.balance import sort_by_similarity
 from cards.generation.context import Proposal, Role
@@ -22,6 +22,8 @@ MAX_ANCHORS = 700
 """Maximum number of random anchors of one kind of claims that are searched."""
 MAX_PATHS = 24
 """Maximum number of random chains that a false claim could reverse."""
+_Place: TypeAlias = tuple[Hashable, int]
+"""A term's place in the taxonomy, and how many words its name shares with the anchor."""
 
 
 class TaxonomyRecipes(Recipes):
@@ -75,15 +77,15 @@ class TaxonomyRecipes(Recipes):
                 break
             number = int(self.rng.random() * len(anchors))
             anchor = anchors[number]
-            unknown = self._group(self._list_unknowns(anchor), anchor)
-            true = self._group(self._sample_true_matches(anchor), anchor) if unknown else {}
+            true = self._group(self._sample_true_matches(anchor), anchor)
+            unknown = self._group(self._list_unknowns(anchor), anchor, true) if true else {}
             paths: dict[int, list[int]] = {}
-            for _ in range(MAX_PATHS if unknown.keys() & true.keys() else 0):
+            for _ in range(MAX_PATHS if unknown else 0):
                 path = self._sample_path(anchor, hops)
                 if path is not None:
                     paths.setdefault(path[-1], path)
-            false = self._group(paths, anchor)
-            places = [place for place in false if place in unknown and place in true]
+            false = self._group(paths, anchor, unknown)
+            places = list(false)
             if not places:
                 # Terms are used up, so none will fit later either.
                 anchors[number] = anchors[-1]
@@ -125,24 +127,29 @@ class TaxonomyRecipes(Recipes):
             return lost
         return self._taxonomy.list_relatives(anchor)
 
-    def _group(self, terms: Iterable[int], anchor: int) -> dict[Hashable, list[int]]:
-        """Groups terms that can be asked about by all that must be equal."""
+    def _group(
+        self, terms: Iterable[int], anchor: int, allowed: Collection[_Place] | None = None
+    ) -> dict[_Place, list[int]]:
+        """Groups terms that can be asked about by all that must be equal, if it is allowed."""
+        groups: dict[_Place, list[int]] = {}
+        if not self.lookup.is_nameable(anchor):
+            return groups
         terms = list(terms)
         if len(terms) > MAX_COMPARED:
             terms = self.rng.sample(terms, MAX_COMPARED)
-        groups: dict[Hashable, list[int]] = {}
-        if not self.lookup.is_nameable(anchor):
-            return groups
         places = self._places_by_setting.setdefault((self.strict, self._ignores_degrees), {})
-        count_shared_words = self._taxonomy.count_shared_words
+        allowed_places = allowed and {place for place, _ in allowed}
         for x in terms:
             if x not in places:
                 places[x] = self._find_place(x)
             place = places[x]
-            if place is None or x == anchor or x in self.used:
+            if place is None or (allowed_places is not None and place not in allowed_places):
                 continue
-            if self.pool.matches_hint(x, anchor):
-                groups.setdefault((place, count_shared_words(x, anchor)), []).append(x)
+            if x == anchor or x in self.used or not self.pool.matches_hint(x, anchor):
+                continue
+            full_place = place, self._taxonomy.count_shared_words(x, anchor)
+            if allowed is None or full_place in allowed:
+                groups.setdefault(full_place, []).append(x)
         return groups
 
     @cached_property
