@@ -45,8 +45,10 @@ MIN_SETTLED = 0.9
 value of the settled predicate, too."""
 MAX_TOLD = 0.5
 """Maximum share of subjects of which nothing else is known."""
-MAX_EQUAL = 0.5
+MAX_EQUAL = 0.8
 """Maximum share of pairs of any two subjects that have the same value."""
+MAX_UNSETTLED = 0.2
+"""Maximum share of pairs with different values, as a share of that of pairs of any two subjects."""
 
 MIN_ORDERED = 30
 """Minimum number of subjects that have numbers of two predicates in one order."""
@@ -239,8 +241,10 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         subjects = rng.sample(subjects, N_SUBJECTS)
     values = {s: set(lookup.closure_index.find_objects(s, p)) for s in subjects}
     pairs = [rng.sample(subjects, 2) for _ in range(N_PAIRS)]
-    if _share_values(values, pairs) > MAX_EQUAL:
+    equal_share = _share_values(values, pairs)
+    if equal_share > MAX_EQUAL:
         return frozenset()
+    min_settled = max(MIN_SETTLED, 1 - MAX_UNSETTLED * (1 - equal_share))
     settling = set()
     for q in lookup.fact_predicates:
         if q == p:
@@ -256,7 +260,7 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
             continue
         pairs = [rng.sample(rng.choice(shared), 2) for _ in range(N_PAIRS)]
         n_different = len({frozenset(pair) for pair in pairs})
-        if n_different >= MIN_PAIRS and _share_values(values, pairs) >= MIN_SETTLED:
+        if n_different >= MIN_PAIRS and _share_values(values, pairs) >= min_settled:
             settling.add(q)
     if not settling:
         return frozenset()

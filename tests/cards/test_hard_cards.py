@@ -104,6 +104,26 @@ def test_unknown_cards_state_nothing_that_settles_the_question(
     assert n_checked >= 5
 
 
+def test_what_settles_a_frequent_value_is_found(tmp_path: Path) -> None:
+    lines = ["@prefix e: <http://e/> .", "@prefix l: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    for n in range(60):
+        # Most have the same unit, and what is measured leaves no doubt of it; size says nothing.
+        kind, unit = ("Frequency", "hertz") if n % 6 == 0 else ("Voltage", "volt")
+        lines.append(
+            f'e:q{n} l:label "Quantity {n}" ; e:kind e:{kind} ; e:unit e:{unit} ; e:size {n % 7} .'
+        )
+    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    shapes.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> .\n[] sh:targetClass <http://e/Quantity> ;"
+        " sh:property [ sh:path <http://e/unit> ; sh:maxCount 1 ] .",
+        "utf-8",
+    )
+    lookup = GraphLookup(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
+    settling = find_settling_predicates(lookup, lookup.intern_term("http://e/unit"))
+    assert settling == {lookup.intern_term("http://e/kind")}
+
+
 def test_predicates_of_the_same_label_are_not_stated_together(tmp_path: Path) -> None:
     lines = ["@prefix e: <http://e/> .", "@prefix l: <http://www.w3.org/2000/01/rdf-schema#> ."]
     lines += ['e:seen l:label "retrieved" .', 'e:seenNode l:label "Retrieved" .']
