@@ -30,6 +30,9 @@ ROOT = Path(__file__).parents[1]
 # imported, also in every command that the tests start.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
+# A command that a test stops, or whose files it limits, would leave half a file of bytecode behind,
+# and Python 3.11 would fail on it in every later command.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 # Outlasting a power failure is all that fsync does, and no test cuts the power.
 os.fsync = lambda _descriptor: None
 
