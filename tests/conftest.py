@@ -12,12 +12,15 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer.main
 import typer.testing
 from hypothesis import settings
+
+from kg import knowledge
+from kg.domain import list_shipped_domains
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from servers.scripted_server import ScriptedServer
 
     from kg.embedding.embedder import Embedder
+    from kg.knowledge import KnowledgeBase
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,6 +46,22 @@ os.fsync = lambda _descriptor: None
 # Typer builds a command with all its flags anew for every call, which takes longer than many
 # commands do; here each is built once, as in a process of its own.
 typer.testing._get_command = functools.cache(typer.main.get_command)
+
+# A process keeps two open graphs, because it seldom needs more; tests use the shipped ones in turn.
+_open_any = knowledge._open_cached
+_open_shipped = functools.cache(knowledge.KnowledgeBase.open)
+_SHIPPED = list_shipped_domains()
+
+
+def _open_cached(
+    domain: str | None, graph: tuple[str, ...], shapes: tuple[str, ...], *rest: Any
+) -> KnowledgeBase:
+    if domain in _SHIPPED and not graph and not shapes and rest[0] == "incremental":
+        return _open_shipped(domain)
+    return _open_any(domain, graph, shapes, *rest)
+
+
+knowledge._open_cached = _open_cached
 
 # In a background job of a script, SIGINT is ignored, also in every command that the tests start;
 # tests that interrupt a command need the default handler.
