@@ -37,6 +37,9 @@ run_slug = $(if $(EPOCHE_MODEL),@$(subst :,-,$(subst /,-,$(EPOCHE_MODEL))))
 comma  := ,
 empty  :=
 space  := $(empty) $(empty)
+# Images often set this; every command would then compile all modules that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV   := .venv
 BIN    := $(VENV)/bin
 EPOCHE := $(BIN)/python -m epoche
@@ -334,7 +337,8 @@ lint: setup-dev ## ruff and mypy, strict
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-pytest = $(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile --no-loadscope-reorder
+# The commands that tests start write no bytecode (tests/conftest.py), so it is written before.
+pytest = $(BIN)/python -m compileall -q kg cards adversarial retrieval eval reporting epoche && $(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist loadfile --no-loadscope-reorder
 
 test: setup-dev ## All tests, warnings as errors
 	@$(pytest) $(PYTEST_FLAGS)

@@ -6,6 +6,7 @@ ends the process without the traceback of an import.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
+GC_THRESHOLDS = (20_000, 20, 20)
+"""Thresholds of the garbage collector. With the usual ones it takes 5 to 10 % of a command's time,
+and frees next to nothing."""
+
 
 def main() -> NoReturn:
     """Runs the command line; the entry point of the installed command."""
@@ -23,6 +28,7 @@ def main() -> NoReturn:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _exit_at_once)  # until a command begins: ``wrap_command``
     _replace_closed_streams()
+    gc.set_threshold(*GC_THRESHOLDS)
     from epoche.cli import main as run_command_line
 
     run_command_line()

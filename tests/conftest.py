@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import os
@@ -11,10 +12,15 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
+
+from kg import knowledge
+from kg.domain import list_shipped_domains
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from servers.scripted_server import ScriptedServer
 
     from kg.embedding.embedder import Embedder
+    from kg.knowledge import KnowledgeBase
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,8 +37,31 @@ ROOT = Path(__file__).parents[1]
 # imported, also in every command that the tests start.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
+# A command that a test stops, or whose files it limits, would leave half a file of bytecode behind,
+# and Python 3.11 would fail on it in every later command.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 # Outlasting a power failure is all that fsync does, and no test cuts the power.
 os.fsync = lambda _descriptor: None
+
+# Typer builds a command with all its flags anew for every call, which takes longer than many
+# commands do; here each is built once, as in a process of its own.
+typer.testing._get_command = functools.cache(typer.main.get_command)
+
+# A process keeps two open graphs, because it seldom needs more; tests use the shipped ones in turn.
+_open_any = knowledge._open_cached
+_open_shipped = functools.cache(knowledge.KnowledgeBase.open)
+_SHIPPED = list_shipped_domains()
+
+
+def _open_cached(
+    domain: str | None, graph: tuple[str, ...], shapes: tuple[str, ...], *rest: Any
+) -> KnowledgeBase:
+    if domain in _SHIPPED and not graph and not shapes and rest[0] == "incremental":
+        return _open_shipped(domain)
+    return _open_any(domain, graph, shapes, *rest)
+
+
+knowledge._open_cached = _open_cached
 
 # In a background job of a script, SIGINT is ignored, also in every command that the tests start;
 # tests that interrupt a command need the default handler.
@@ -55,7 +85,8 @@ MODULES_BY_EXTRA = {
 def pytest_collection() -> Generator[None, object, object]:
     """Keeps the garbage collector from what collection makes, which lives to the end.
 
-    It would look at 700,000 objects, for half a second, at each of its full passes.
+    It would look at 700,000 objects, for half a second, at each of its full passes. These come less
+    often afterwards: with the usual thresholds the collector takes a fifteenth of all time.
     """
     gc.disable()
     try:
@@ -63,6 +94,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
         gc.enable()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -62,6 +63,8 @@ class TimeBudget:
         if cls._timer_seconds != self._seconds or now - cls._timer_start > self._seconds / 10:
             if signal.getsignal(signal.SIGVTALRM) is not _stop_work:
                 signal.signal(signal.SIGVTALRM, _stop_work)
+                # Python stops handling signals before it has ended; one would then kill it.
+                atexit.register(signal.setitimer, signal.ITIMER_VIRTUAL, 0)
             signal.setitimer(signal.ITIMER_VIRTUAL, self._seconds)
             cls._timer_seconds, cls._timer_start = self._seconds, now
 

@@ -62,6 +62,18 @@ def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPa
     return f"custom/{scripted_server.model}"
 
 
+@pytest.fixture(scope="session")
+def kept_readers() -> Iterator[None]:
+    """Keeps what SynthLink's scores read of each question from one command to the next.
+
+    A command reads the evidence on a question once, which takes longer than to score an answer.
+    """
+    from eval.synthlink.corrected.answer_scores import keep_readers
+
+    with keep_readers():
+        yield
+
+
 @pytest.fixture
 def search_engine(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,8 @@ from eval.harness.verification.line_digests import MAX_DIGESTS, digest_lines, fi
 from kg.base.files import sha256_file
 from kg.base.provenance import manifest_path
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 CHANGED, DIFFERS, DAMAGED = 40, 39, 12
 FEW = ("--resamples", 100)
 LINE = 5

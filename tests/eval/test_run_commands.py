@@ -25,6 +25,8 @@ from eval.metrics.measurement import Measurement, ResamplingPlan
 from eval.runs.measurement import measure_folders
 from kg.base.errors import ChangedRunError
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 RESAMPLES = 200
 FIGURES = ("value_candidate", "value_baseline", "difference", "low", "high", "p", "p_holm", "n")
 BOOK = Path(retrieval.__file__).parent / "corpora" / "keeping_data"

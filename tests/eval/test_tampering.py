@@ -24,6 +24,8 @@ from cards.consistency import find_card_problems
 from kg.base.files import sha256_file
 from kg.base.provenance import compute_content_digest
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 CHANGED = 40
 """Exit code of commands that refuse changed rows or cards."""
 OTHER_ANSWERS = {"YES": "NO", "NO": "YES", "UNKNOWN": "YES"}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
-from stage_calls import check_error_line, run_epoche
+from stage_calls import PRODUCT, check_error_line, run_epoche
 
 from kg.base.errors import SettingError, ShapesError
 from kg.base.time_budget import VARIABLE, limit_time, read_seconds
@@ -105,3 +108,20 @@ def test_bad_numbers_of_seconds_are_refused(monkeypatch: pytest.MonkeyPatch, tex
     monkeypatch.setenv(VARIABLE, text)
     with pytest.raises(SettingError, match="not a positive number of seconds"):
         read_seconds()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
+def test_no_timer_runs_while_the_process_ends() -> None:
+    # Its signal would kill the process: Python handles none any more.
+    script = """
+import atexit, signal
+from kg.base.time_budget import limit_time
+show = lambda: print(signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 0)
+atexit.register(show)
+with limit_time(lambda _seconds: ValueError()):
+    show()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=PRODUCT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "False"]

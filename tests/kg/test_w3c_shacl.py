@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,9 @@ def test_engines_agree_on_the_suite_and_on_added_triples(
                 Oracle(graph, shapes, regime="none", engine=engine)
                 for engine in ("pyshacl", "incremental", "pyrudof")
             )
+            for oracle in (pyshacl, *others):
+                # The verdict needs the same results again.
+                oracle._checker.find_new_results = cache(oracle._checker.find_new_results)
             try:
                 if claim is None:
                     for oracle in others:

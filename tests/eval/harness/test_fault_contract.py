@@ -27,6 +27,8 @@ from eval.harness.reply import REPLIES, VOTES
 from eval.model.providers import PROVIDERS
 from eval.skn.formats.pipelines import PIPELINES
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 # Exit codes in these tests: 23 no access to the model, 26 cost limit, 27 too many errors.
 
 MODEL = f"custom/{ScriptedServer.model}"

@@ -29,6 +29,8 @@ from eval.harness.predictions.repeats import renumber_repeats
 from eval.harness.reply import REPLIES, Reply
 from kg.base.errors import DuplicateIdError, RecordError, SettingError
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 TEXTS = (".md", ".txt")
 EMPTY_NAME = re.compile(r" (at|of|in|by|from) ([),;:]|\.(\s|$))|\(\s*\)|[^-\s]: *\||\x27\x27|, ,")
 """Matches what is left of a sentence or a table when a name in it is empty."""

@@ -36,6 +36,8 @@ from stage_calls import (
 
 from eval.harness.reply import VOTES
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 # Exit codes in these tests: 12 invalid record, 13 duplicate id, 14 mismatch with the earlier run,
 # 15 file cannot be written, 130 interrupted by SIGINT, 143 by SIGTERM.
 

@@ -18,6 +18,8 @@ from eval.harness.reply import REPLIES, VOTES
 from eval.harness.verification.folder_verifier import verify_folder
 from eval.harness.verification.record import ABSENT, Difference, Verification, iter_differences
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 DIFFERS = 39
 """Exit code of ``epoche verify`` if anything differs."""
 

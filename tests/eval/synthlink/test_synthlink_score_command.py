@@ -40,6 +40,8 @@ from stage_calls import (
 from eval.synthlink.catalog import read_catalog
 from eval.synthlink.scoring.outputs import COMPARISON_FILES, OUTPUT_FILES, read_scores
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 EXAMPLE = """
    [
      {

@@ -26,6 +26,8 @@ from kg.claims import Claim
 from kg.knowledge import KnowledgeBase
 from retrieval.corpus import read_corpus
 
+pytestmark = pytest.mark.usefixtures("kept_readers")
+
 ROOT = Path(__file__).parents[3]
 DEVELOPMENT_CATEGORIES = ("HIA", "STE", "SFT")
 HELD_OUT_CATEGORIES = ("EIS", "EEC", "PSM")
