@@ -307,9 +307,14 @@ def _read_numbers(lookup: GraphLookup, p: int, subjects: Iterable[int]) -> dict[
     """Returns the number or year of each subject that has exactly one value of a predicate."""
     numbers: dict[int, float] = {}
     get_cell, get_text = lookup.graph_index.get_row(p).get, lookup.terms.get_text
+    known: dict[int, float | None] = {}
     for s in subjects:
         value = get_cell(s)
-        number = parse_number_or_year(get_text(value)) if isinstance(value, int) else None
+        if not isinstance(value, int):
+            continue
+        if value not in known:
+            known[value] = parse_number_or_year(get_text(value))
+        number = known[value]
         if number is not None:
             numbers[s] = number
     return numbers
