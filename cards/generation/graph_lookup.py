@@ -157,7 +157,7 @@ class GraphLookup:
                 is_readable_value(parse_literal(text).lexical)
                 if text.startswith('"')
                 else term not in self.unusable_nodes
-                and self.kb.labels.is_readable(text)
+                and self.is_readable(term)
                 and self.kb.labels.find_entities(self.get_label(term)) in ([text], [])
             )
             self._nameable_cache[term] = nameable
