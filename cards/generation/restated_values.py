@@ -22,7 +22,7 @@ from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
 from cards.generation.rng import rng_for
 from kg.profile.fitting_claims import find_wholes
-from kg.terms import parse_literal
+from kg.terms import get_lexical
 from kg.text.facts.relation_words import list_stems
 from kg.triples.index import Triple
 
@@ -208,7 +208,7 @@ def _is_long_literal(lookup: GraphLookup, value: int) -> bool:
 def _find_phrase(lookup: GraphLookup, term: int) -> str:
     """Returns the words of a value, with a space before and after; of a date its year."""
     if lookup.terms.is_literal(term):
-        match = _DATE.fullmatch(parse_literal(lookup.terms.get_text(term)).lexical)
+        match = _DATE.fullmatch(get_lexical(lookup.terms.get_text(term)))
         if match is not None:
             return f" {match[1]} "
     return _normalise(lookup, term)
@@ -216,7 +216,7 @@ def _find_phrase(lookup: GraphLookup, term: int) -> str:
 
 def _normalise(lookup: GraphLookup, term: int) -> str:
     text = lookup.terms.get_text(term)
-    name = parse_literal(text).lexical if text.startswith('"') else lookup.get_label(term)
+    name = get_lexical(text) if text.startswith('"') else lookup.get_label(term)
     return f" {lookup.kb.labels.to_normal_form(name)} "
 
 
