@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kg.base.errors import EmptyGraphError
 from kg.base.plain_text import format_count, join_first
 from kg.claims import Claim
-from kg.terms import is_blank, is_iri, is_literal, to_ntriples
+from kg.terms import is_blank, to_ntriples
 from kg.triples.base_iris import choose_base_iris
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index, Triple
@@ -131,17 +131,20 @@ class Graph:
 
         Lenient parsers such as this package's read them, others refuse the whole file.
         """
-        terms = self.index.terms
+        from pyoxigraph import NamedNode
+
         are_valid: dict[str, bool] = {}
         malformed = set()
-        for term, text in enumerate(terms.texts):
-            if is_blank(text):
-                continue
-            # Only what follows the text of a literal can be malformed.
-            part = '""' + text.rpartition('"')[2] if is_literal(text) else text
-            if part not in are_valid:
-                are_valid[part] = _is_valid_term(part)
-            if not are_valid[part]:
+        for term, text in enumerate(self.index.terms.texts):
+            if text[:1] != '"':
+                is_valid = is_blank(text) or _accepts(NamedNode, text)
+            else:
+                # Only what follows the text of a literal can be malformed.
+                end = text[text.rindex('"') :]
+                if end not in are_valid:
+                    are_valid[end] = _accepts(_parse_literal, f'"{end}')
+                is_valid = are_valid[end]
+            if not is_valid:
                 malformed.add(term)
         if not malformed:
             return frozenset()
@@ -262,15 +265,17 @@ def write_ntriples(index: Index) -> bytes:
     return "".join(lines).encode("utf-8", "surrogatepass")
 
 
-def _is_valid_term(text: str) -> bool:
-    import pyoxigraph
-
+def _accepts(read: Callable[[str], object], text: str) -> bool:
+    """Returns whether a parser accepts the text of a term."""
     try:
-        if is_iri(text):
-            pyoxigraph.NamedNode(text)
-        elif text != '""':
-            line = f"<x:s> <x:p> {text} .".encode()
-            list(pyoxigraph.parse(line, pyoxigraph.RdfFormat.N_TRIPLES))
+        read(text)
     except (ValueError, SyntaxError):  # UnicodeEncodeError is a ValueError
         return False
     return True
+
+
+def _parse_literal(text: str) -> None:
+    import pyoxigraph
+
+    line = f"<x:s> <x:p> {text} .".encode()
+    list(pyoxigraph.parse(line, pyoxigraph.RdfFormat.N_TRIPLES))

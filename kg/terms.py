@@ -97,6 +97,14 @@ def parse_literal(text: str) -> LiteralParts:
     return LiteralParts(lexical, datatype or XSD_STRING, "")
 
 
+def get_lexical(literal: str) -> str:
+    """Returns the lexical form of a literal's term text; faster than ``parse_literal``."""
+    if "\\" in literal:
+        return parse_literal(literal).lexical
+    # Nothing is escaped, so the first quotation mark ends it.
+    return literal[1 : literal.index('"', 1)]
+
+
 def to_ntriples(text: str) -> str:
     """Converts term text to N-Triples syntax (IRIs in angle brackets)."""
     return f"<{text}>" if is_iri(text) else text

@@ -123,13 +123,11 @@ def find_sides(lookup: GraphLookup, pred: str, plan: CardPlan) -> list[Side]:
 
 def _count_chain_ends(pool: Pool, limit: int) -> int | None:
     """Counts the terms that chains of two links end in; None if there are ``limit`` or more."""
+    index = pool.lookup.closure_index
+    varies_subject = pool.varying == "subj"
     ends: set[int] = set()
-    seen: set[int] = set()
-    for x in pool.anchor_rows:
-        for a in pool.get_anchors(x):
-            if a not in seen:
-                seen.add(a)
-                ends.update(pool.get_anchors(a))
+    for anchor in index.get_objects(pool.p) if varies_subject else index.get_subjects(pool.p):
+        ends.update(pool.get_anchors(anchor))
         if len(ends) >= limit:
             return None
     return len(ends)

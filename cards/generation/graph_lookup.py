@@ -14,7 +14,7 @@ from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
 from kg.fact_predicates import find_fact_predicates, find_notes
 from kg.knowledge import KnowledgeBase
-from kg.terms import RDF_TYPE, RDFS, SKOS, parse_literal
+from kg.terms import RDF_TYPE, RDFS, SKOS, get_lexical
 from kg.triples.rows import Cell
 from kg.validation.denials import iter_denials
 from kg.words.name_forms import list_name_words
@@ -154,10 +154,10 @@ class GraphLookup:
             text = self.terms.get_text(term)
             # The label must lead to this entity only, or to none.
             nameable = (
-                is_readable_value(parse_literal(text).lexical)
+                is_readable_value(get_lexical(text))
                 if text.startswith('"')
                 else term not in self.unusable_nodes
-                and self.kb.labels.is_readable(text)
+                and self.is_readable(term)
                 and self.kb.labels.find_entities(self.get_label(term)) in ([text], [])
             )
             self._nameable_cache[term] = nameable
@@ -169,8 +169,7 @@ class GraphLookup:
         if readable is None:
             text = self.terms.get_text(term)
             readable = self._readable_cache[term] = (
-                is_readable_label(value := parse_literal(text).lexical)
-                and not is_missing_value(value)
+                is_readable_label(value := get_lexical(text)) and not is_missing_value(value)
                 if text.startswith('"')
                 else self.kb.labels.is_readable(text)
             )

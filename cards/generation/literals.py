@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from kg.quantities import MOMENT, ZONED_MOMENT, Quantity, parse_quantity
 from kg.shapes import Shapes
-from kg.terms import RDF_LANG_STRING, XSD, LiteralParts, parse_literal
+from kg.terms import RDF_LANG_STRING, XSD, LiteralParts, get_lexical, parse_literal
 from kg.words.readable_names import is_missing_value
 
 MAX_NEAR_DIFFERENCE = 0.1
@@ -39,10 +39,10 @@ def parse_number(term: str) -> float | None:
     >>> parse_number('"12.5"^^<http://www.w3.org/2001/XMLSchema#decimal>')
     12.5
     """
-    if not term.startswith('"'):
+    if term[:1] != '"':
         return None
     try:
-        value = float(term[1:].rpartition('"')[0])
+        value = float(term[1 : term.rindex('"')])
     except ValueError:
         return None
     return value if math.isfinite(value) else None
@@ -51,8 +51,8 @@ def parse_number(term: str) -> float | None:
 def parse_number_or_year(term: str) -> float | None:
     """Returns the value of a literal that is a number, or the year of one that is a date."""
     value = parse_number(term)
-    if value is None and term.startswith('"'):
-        date = _DATE_PARTS.fullmatch(parse_literal(term).lexical.strip())
+    if value is None and term[:1] == '"':
+        date = _DATE_PARTS.fullmatch(get_lexical(term).strip())
         value = float(date[1]) if date else None
     return value
 

@@ -22,7 +22,7 @@ from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import parse_number_or_year
 from cards.generation.rng import rng_for
 from kg.profile.fitting_claims import find_wholes
-from kg.terms import parse_literal
+from kg.terms import get_lexical
 from kg.text.facts.relation_words import list_stems
 from kg.triples.index import Triple
 
@@ -210,7 +210,7 @@ def _is_long_literal(lookup: GraphLookup, value: int) -> bool:
 def _find_phrase(lookup: GraphLookup, term: int) -> str:
     """Returns the words of a value, with a space before and after; of a date its year."""
     if lookup.terms.is_literal(term):
-        match = _DATE.fullmatch(parse_literal(lookup.terms.get_text(term)).lexical)
+        match = _DATE.fullmatch(get_lexical(lookup.terms.get_text(term)))
         if match is not None:
             return f" {match[1]} "
     return _normalise(lookup, term)
@@ -218,7 +218,7 @@ def _find_phrase(lookup: GraphLookup, term: int) -> str:
 
 def _normalise(lookup: GraphLookup, term: int) -> str:
     text = lookup.terms.get_text(term)
-    name = parse_literal(text).lexical if text.startswith('"') else lookup.get_label(term)
+    name = get_lexical(text) if text.startswith('"') else lookup.get_label(term)
     return f" {lookup.kb.labels.to_normal_form(name)} "
 
 
@@ -311,9 +311,14 @@ def _read_numbers(lookup: GraphLookup, p: int, subjects: Iterable[int]) -> dict[
     """Returns the number or year of each subject that has exactly one value of a predicate."""
     numbers: dict[int, float] = {}
     get_cell, get_text = lookup.graph_index.get_row(p).get, lookup.terms.get_text
+    known: dict[int, float | None] = {}
     for s in subjects:
         value = get_cell(s)
-        number = parse_number_or_year(get_text(value)) if isinstance(value, int) else None
+        if not isinstance(value, int):
+            continue
+        if value not in known:
+            known[value] = parse_number_or_year(get_text(value))
+        number = known[value]
         if number is not None:
             numbers[s] = number
     return numbers

@@ -92,7 +92,9 @@ class Labels:
 
         A literal's label is its lexical form; that of an unlabelled blank node is its term text.
         """
-        name = self.get_plain_label(term)
+        return self._qualify(term, self.get_plain_label(term))
+
+    def _qualify(self, term: str, name: str) -> str:
         qualifier = self.get_qualifier(term)
         return add_qualifier(name, qualifier) if qualifier else name
 
@@ -111,10 +113,11 @@ class Labels:
         IRI in it. If codes get names, a number alone is none, nor is one of several things. What
         is called "unknown" stands for a value that is not known.
         """
-        name = self.get_label(term)
+        only_label = self._find_only_label(term)
+        name = self._qualify(term, only_label) if only_label else self.get_label(term)
         if not fits_sentence(name) or self._is_missing_value(term, name):
             return False
-        if self._find_only_label(term) or self.has_label(term):
+        if only_label or self.has_label(term):
             return True
         if self._coded_names and (is_bare_number(name) or len(self.find_entities(name)) > 1):
             return False
@@ -202,9 +205,7 @@ class Labels:
         builds the index by name.
         """
         entry = self._get_name_index().get(self.to_normal_form(name), [])
-        return [
-            self._terms.get_text(term) for term in (entry if isinstance(entry, list) else [entry])
-        ]
+        return [*map(self._terms.get_text, entry if isinstance(entry, list) else [entry])]
 
     def find_homonyms(self) -> dict[str, list[str]]:
         """Returns the names (labels and aliases) that several entities share, with their IRIs.
@@ -280,10 +281,7 @@ class Labels:
         subjects: dict[int, None] = {}
         for _, predicate in self._predicates:
             subjects.update(dict.fromkeys(self._index.get_subjects(predicate)))
-        for s in subjects:
-            text = self._terms.get_text(s)
-            if is_iri(text):
-                yield text
+        yield from filter(is_iri, map(self._terms.get_text, subjects))
 
     def _collect_named_iris(self) -> tuple[list[int], list[int]]:
         """Returns the ids of the IRIs that have a name, and the id of the name of each.

@@ -88,7 +88,10 @@ def list_name_words(name: str) -> list[str]:
     (['ac', '3ph', '60hz', '60'], ['1730', 'm'])
     """
     found = []
-    for word in _WORD.findall(_IN_NUMBER.sub("", name.casefold())):
+    name = name.casefold()
+    if "," in name or "." in name:
+        name = _IN_NUMBER.sub("", name)
+    for word in _WORD.findall(name):
         numbers = () if word.isdecimal() or word.isalpha() else _NUMBER.findall(word)
         found += [word, *numbers]
     return found
