@@ -237,15 +237,13 @@ class Recipes(EntitySampler):
         """Samples a path of steps to a term that could be asked about; None if it ends early."""
         path = [anchor]
         for n_left in range(hops, 0, -1):
-            usual = self._usual_anchors.get(path[-1]) if n_left == 1 else None
-            next_terms = self.pool.get_anchors(path[-1]) if usual is None else usual
+            next_terms = self.pool.get_anchors(path[-1])
             if len(next_terms) > 2 * MAX_CANDIDATES:
                 next_terms = self.rng.sample(next_terms, 2 * MAX_CANDIDATES)
                 if n_left == 1:
                     next_terms = list(filter(self._has_usual_class, next_terms))
-            elif n_left == 1 and usual is None:
-                usual = list(filter(self._has_usual_class, next_terms))
-                next_terms = self._usual_anchors[path[-1]] = usual
+            elif n_left == 1:
+                next_terms = self._list_usual_anchors(path[-1])
             if not next_terms:
                 return None
             next_term = next_terms[int(self.rng.random() * len(next_terms))]
@@ -253,6 +251,14 @@ class Recipes(EntitySampler):
                 return None
             path.append(next_term)
         return path
+
+    def _list_usual_anchors(self, term: int) -> list[int]:
+        """Lists the anchors of a term that have a usual class."""
+        usual = self._usual_anchors.get(term)
+        if usual is None:
+            usual = list(filter(self._has_usual_class, self.pool.get_anchors(term)))
+            self._usual_anchors[term] = usual
+        return usual
 
     def _list_chain_starts(self, hops: int) -> list[int]:
         """Lists the anchors of U cards, or of any terms, from which a path of steps leads on."""
@@ -292,7 +298,6 @@ class Recipes(EntitySampler):
 
     @cached_property
     def _usual_anchors(self) -> dict[int, list[int]]:
-        """Term → its anchors that have a usual class, of terms with few anchors."""
         return {}
 
     @cached_property
