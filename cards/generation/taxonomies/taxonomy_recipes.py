@@ -109,10 +109,10 @@ class TaxonomyRecipes(Recipes):
         anchors = self._open_anchors.get(key)
         if anchors is None:
             anchors = [a for a in self.pool.anchor_rows if self.pool.get_holders(a)]
-            if len(anchors) > MAX_ANCHORS:
-                anchors = self.rng.sample(anchors, MAX_ANCHORS)
             if self.wants_true:
                 anchors = [a for a in anchors if self._taxonomy.list_lost(self.lookup, a)]
+            if len(anchors) > MAX_ANCHORS:
+                anchors = self.rng.sample(anchors, MAX_ANCHORS)
             self._open_anchors[key] = anchors
         return anchors
 
