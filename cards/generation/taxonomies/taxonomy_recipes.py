@@ -138,7 +138,7 @@ class TaxonomyRecipes(Recipes):
         if len(terms) > MAX_COMPARED:
             terms = self.rng.sample(terms, MAX_COMPARED)
         places = self._places_by_setting.setdefault((self.strict, self._ignores_degrees), {})
-        allowed_places = allowed and {place for place, _ in allowed}
+        allowed_places = None if allowed is None else {place for place, _ in allowed}
         for x in terms:
             if x not in places:
                 places[x] = self._find_place(x)
