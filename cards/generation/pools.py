@@ -257,9 +257,10 @@ class Pool:
         is_told = self._told_cache.get(x)
         if is_told is None:
             name, get_label = self._full.lookup.get_label(x), self._full.lookup.get_label
+            min_digits = self.telling.min_digits
             is_told = self._told_cache[x] = any(
-                says_quantity(name, get_label(value)) or says_code(name, get_label(value))
-                for value in self._full.get_anchors(x)
+                says_quantity(name, value, min_digits=min_digits) or says_code(name, value)
+                for value in map(get_label, self._full.get_anchors(x))
             )
         return is_told
 

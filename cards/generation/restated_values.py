@@ -25,6 +25,7 @@ from kg.profile.fitting_claims import find_wholes
 from kg.terms import get_lexical
 from kg.text.facts.relation_words import list_stems
 from kg.triples.index import Triple
+from kg.words.name_forms import MIN_NUMBER, says_quantity
 
 N_SAMPLED = 100
 """Number of facts that are looked at."""
@@ -50,6 +51,8 @@ MAX_EQUAL = 0.8
 MAX_UNSETTLED = 0.2
 """Maximum share of pairs with different values, as a share of that of pairs of any two subjects."""
 
+MIN_NUMBERED = 3
+"""Minimum number of subjects whose names say their value."""
 MIN_ORDERED = 30
 """Minimum number of subjects that have numbers of two predicates in one order."""
 MIN_UNORDERED = 5
@@ -62,6 +65,7 @@ _GROUPS: WeakKeyDictionary[GraphLookup, _PredicatesByStems] = WeakKeyDictionary(
 """Graph → the result of ``_group_by_stems``."""
 
 _NOUN_ENDING = re.compile(r"(?<=\w{4})(?:al|ment|ance|ence)$")
+_DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"(-?\d{4,})-\d\d(-\d\d)?(T.*|Z|[-+]\d\d:\d\d)?")
 
 
@@ -79,6 +83,8 @@ class TellingPredicates(NamedTuple):
     wholes: tuple[tuple[int, bool], ...] = ()
     """Predicates, with True if read from object to subject, that lead to wholes in which hardly any
     two parts have the same number: no U card asks about that of another part."""
+    min_digits: int = MIN_NUMBER
+    """How many digits a number in a subject's name has at least if it tells the value."""
 
 
 def find_telling_predicates(lookup: GraphLookup, p: int) -> TellingPredicates:
@@ -93,6 +99,7 @@ def find_telling_predicates(lookup: GraphLookup, p: int) -> TellingPredicates:
             _read_numbers(lookup, p, lookup.list_subjects(p, asserted_only=True)),
             rng_for("wholes", lookup.terms.get_text(p)),
         ),
+        find_min_digits(lookup, p),
     )
 
 
@@ -322,6 +329,30 @@ def _read_numbers(lookup: GraphLookup, p: int, subjects: Iterable[int]) -> dict[
         if number is not None:
             numbers[s] = number
     return numbers
+
+
+def find_min_digits(lookup: GraphLookup, p: int) -> int:
+    """Finds how many digits a number in a subject's name has at least if it tells the value.
+
+    One digit may be part of a code ("B2"), but not if most of the numbers in names are the values:
+    "Epileptor 5D" has five dimensions.
+    """
+    rng = rng_for("digits", lookup.terms.get_text(p))
+    subjects = lookup.list_subjects(p, asserted_only=True)
+    if len(subjects) > N_SUBJECTS:
+        subjects = rng.sample(subjects, N_SUBJECTS)
+    numbered = [s for s in _read_numbers(lookup, p, subjects) if _DIGIT.search(lookup.get_label(s))]
+    row, get_label = lookup.graph_index.get_row(p), lookup.get_label
+    values = [get_label(value) for s in numbered if isinstance(value := row[s], int)]
+    n_own, n_random = (
+        sum(
+            says_quantity(get_label(s), value, min_digits=1)
+            for s, value in zip(numbered, some_values, strict=True)
+        )
+        for some_values in (values, rng.sample(values, len(values)))
+    )
+    tells = n_own >= max(MIN_NUMBERED, len(numbered) / 2, 2 * n_random)
+    return 1 if tells else MIN_NUMBER
 
 
 def _share_values(values: Mapping[int, set[int]], pairs: Sequence[Sequence[int]]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -19,10 +20,15 @@ from cards.generation.card_plan import CardPlan
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.literals import MAX_NEAR_DIFFERENCE, are_nearly_equal, read_alike
 from cards.generation.pools import Pool
-from cards.generation.restated_values import find_settling_predicates, find_telling_predicates
+from cards.generation.restated_values import (
+    find_min_digits,
+    find_settling_predicates,
+    find_telling_predicates,
+)
 from cards.generator import make_cards
 from kg.knowledge import KnowledgeBase
 from kg.terms import XSD, write_literal
+from kg.words.name_forms import MIN_NUMBER
 
 WM = "https://epoche.example/rivers#"
 
@@ -104,24 +110,44 @@ def test_unknown_cards_state_nothing_that_settles_the_question(
     assert n_checked >= 5
 
 
-def test_what_settles_a_frequent_value_is_found(tmp_path: Path) -> None:
-    lines = ["@prefix e: <http://e/> .", "@prefix l: <http://www.w3.org/2000/01/rdf-schema#> ."]
-    for n in range(60):
-        # Most have the same unit, and what is measured leaves no doubt of it; size says nothing.
-        kind, unit = ("Frequency", "hertz") if n % 6 == 0 else ("Voltage", "volt")
-        lines.append(
-            f'e:q{n} l:label "Quantity {n}" ; e:kind e:{kind} ; e:unit e:{unit} ; e:size {n % 7} .'
-        )
-    graph, shapes = tmp_path / "g.ttl", tmp_path / "s.ttl"
-    graph.write_text("\n".join(lines), "utf-8")
+def open_described(folder: Path, facts: Iterable[str]) -> GraphLookup:
+    """Opens a graph given as lines of Turtle with the prefixes ``e`` and ``l`` (RDFS)."""
+    graph, shapes = folder / "g.ttl", folder / "s.ttl"
+    prefixes = "@prefix e: <http://e/> .\n@prefix l: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    graph.write_text(prefixes + "\n".join(facts), "utf-8")
     shapes.write_text(
-        "@prefix sh: <http://www.w3.org/ns/shacl#> .\n[] sh:targetClass <http://e/Quantity> ;"
+        "@prefix sh: <http://www.w3.org/ns/shacl#> .\n[] sh:targetClass <http://e/Thing> ;"
         " sh:property [ sh:path <http://e/unit> ; sh:maxCount 1 ] .",
         "utf-8",
     )
-    lookup = GraphLookup(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
+    return GraphLookup(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
+
+
+def test_what_settles_a_frequent_value_is_found(tmp_path: Path) -> None:
+    # Most have the same unit, and what is measured leaves no doubt of it; size says nothing.
+    kinds = [("Frequency", "hertz") if n % 6 == 0 else ("Voltage", "volt") for n in range(60)]
+    lookup = open_described(
+        tmp_path,
+        (
+            f'e:q{n} l:label "Quantity {n}" ; e:kind e:{kind} ; e:unit e:{unit} ; e:size {n % 7} .'
+            for n, (kind, unit) in enumerate(kinds)
+        ),
+    )
     settling = find_settling_predicates(lookup, lookup.intern_term("http://e/unit"))
     assert settling == {lookup.intern_term("http://e/kind")}
+
+
+def test_a_digit_in_names_tells_a_value_only_where_it_mostly_does(tmp_path: Path) -> None:
+    lookup = open_described(
+        tmp_path,
+        (
+            f'e:m{n} l:label "Model {chr(65 + n)} {2 + n % 5}D" ; e:dimension {2 + n % 5} ;'
+            f" e:version {1 + n % 3} ."
+            for n in range(26)
+        ),
+    )
+    assert find_min_digits(lookup, lookup.intern_term("http://e/dimension")) == 1
+    assert find_min_digits(lookup, lookup.intern_term("http://e/version")) == MIN_NUMBER
 
 
 def test_predicates_of_the_same_label_are_not_stated_together(tmp_path: Path) -> None:
