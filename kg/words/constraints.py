@@ -291,7 +291,15 @@ def _render_logic(phrasebook: Phrasebook, constraint: Constraint, component: str
     if component == "Or":
         kinds = [_find_class_alternatives(phrasebook, group) for group in constraint.inner]
         if all(len(kind) == 1 for kind in kinds):
-            return f"is {join_list([kind[0] for kind in kinds], 'or')}"
+            return f"is {join_list([*dict.fromkeys(kind[0] for kind in kinds)], 'or')}"
+        # All integer datatypes, which publishers list, are whole numbers.
+        alternatives = [
+            alternative
+            for alternative in dict.fromkeys(alternatives)
+            if not any(alternative.startswith(f"{other} ") for other in alternatives)
+        ]
+        if len(alternatives) == 1 and alternatives[0].startswith("it "):
+            return alternatives[0].removeprefix("it ")
         return f"meets at least one of these conditions: {'; '.join(alternatives)}"
     return f"meets exactly one of these conditions: {'; '.join(alternatives)}"
 
