@@ -14,8 +14,9 @@ The closure is computed once, from the graph alone; nothing is ever inferred fro
     (every class and property is below itself, ``owl:Thing`` above and ``owl:Nothing`` below every
     class). They are inferred only where another rule needs such a triple, so that not everything
     becomes an instance of ``owl:Thing``;
-  - axioms that only repeat others: of anonymous restrictions that say the same, all are equivalent
-    to the first one, and only this one is compared with other classes;
+  - axioms about copies: of anonymous restrictions that say the same, all are equivalent to the
+    first one, and most of what follows from this is inferred of the first one only; all that
+    follows for other classes and for instances is inferred;
   - triples that RDF does not allow: with a literal as subject (hence also equality of literals)
     or a blank node as predicate;
   - the datatype rules ``dt-*``, which would need every value of every datatype; literals are

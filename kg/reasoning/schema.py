@@ -6,12 +6,12 @@ axioms are as in the pass before, since nothing new follows from them.
 
 Ontologies write the same anonymous restriction hundreds of times ("has role some evaluant role").
 All copies are equivalent to the first of them, and further axioms are derived only of this one:
-axioms between all copies would be a million, and say nothing more.
+axioms between all copies would be a million, and say nothing more of other classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kg.reasoning.vocabulary import Vocabulary
@@ -86,6 +86,9 @@ def close_schema(
         if not is_owl:
             continue
         following = _NewLinks(vocabulary)
+        # Without copies, what is below these has all of their ancestors already.
+        for derived in hierarchies if copies else ():
+            following.add(derived.triple)
         for derived in _derive_owl_axioms(schema, lists, vocabulary, copies, new):
             if derived.triple[0] == derived.triple[2] and not derived.trivial:
                 continue
@@ -103,7 +106,8 @@ def _find_copied_restrictions(schema: Index, v: Vocabulary) -> dict[int, int]:
     """Returns each anonymous restriction that copies an earlier one, with the earlier one.
 
     Only restrictions are copies whose equivalence follows from the rules: their class or property
-    must be declared.
+    must be declared. No copies are those that are the class of another restriction, because it is
+    compared with others by what is above this class.
     """
     definitions: dict[int, set[tuple[int, int, int]]] = {}
     for quantifier in (v.HAS_VALUE, v.SOME_VALUES, v.ALL_VALUES):
@@ -120,6 +124,8 @@ def _find_copied_restrictions(schema: Index, v: Vocabulary) -> dict[int, int]:
         if (
             original != c
             and is_blank(schema.terms.get_text(c))
+            and not schema.find_subjects(v.SOME_VALUES, c)
+            and not schema.find_subjects(v.ALL_VALUES, c)
             and (
                 schema.has_triple(p, v.TYPE, v.OBJECT_PROPERTY)
                 or schema.has_triple(p, v.TYPE, v.DATA_PROPERTY)
@@ -152,7 +158,7 @@ def _derive_hierarchies(
     schema: Index,
     vocabulary: Vocabulary,
     class_rule: str,
-    copies: Container[int],
+    copies: Mapping[int, int],
     new: _NewLinks | None,
 ) -> Iterator[DerivedAxiom]:
     """Derives that what is below something is below all that is above this.
@@ -161,30 +167,37 @@ def _derive_hierarchies(
         schema: the axioms.
         vocabulary: ids of the terms.
         class_rule: the name of the rule for classes, ``scm-sco`` or ``rdfs11``.
-        copies: classes of which nothing is derived.
+        copies: see ``_find_copied_restrictions``; of these nothing is derived here.
         new: the links added since the last pass; None in the first one.
     """
     property_rule = "scm-spo" if class_rule == "scm-sco" else "rdfs5"
-    for predicate, name in (
-        (vocabulary.SUB_CLASS, class_rule),
-        (vocabulary.SUB_PROPERTY, property_rule),
+    no_copies: Mapping[int, int] = {}
+    for predicate, name, skipped in (
+        (vocabulary.SUB_CLASS, class_rule, copies),
+        (vocabulary.SUB_PROPERTY, property_rule, no_copies),
     ):
         starts: Iterable[int] = list(schema.get_subjects(predicate))
         if new is not None:
             # All others still have all of their ancestors.
-            added = new.subjects[predicate]
-            below = (x for s in added for x in schema.find_subjects(predicate, s))
-            changed = added.union(below)
+            changed = set(new.subjects[predicate])
+            queue = list(changed)
+            for one in queue:
+                below = [x for x in schema.find_subjects(predicate, one) if x not in changed]
+                changed.update(below)
+                queue += below
             starts = filter(changed.__contains__, starts)
         for start in starts:
-            if start in copies:
+            if start in skipped:
                 continue
             ancestors = dict.fromkeys(schema.find_objects(start, predicate))
             queue = list(ancestors)
             # ``queue`` grows while it is iterated, so all ancestors are reached, nearest first.
             for middle in queue:
                 for ancestor in schema.find_objects(middle, predicate):
-                    if ancestor not in ancestors and ancestor != start and ancestor not in copies:
+                    if ancestor in ancestors or ancestor == start:
+                        continue
+                    # What is above a copy will be above its original, too.
+                    if skipped.get(ancestor) != middle:
                         ancestors[ancestor] = None
                         queue.append(ancestor)
                         premises = (start, predicate, middle), (middle, predicate, ancestor)

@@ -38,7 +38,7 @@ from kg.triples.stream_guards import (
     open_gzip,
     read_json_with_depth_limit,
 )
-from kg.triples.syntaxes import choose_format, find_format_error
+from kg.triples.syntaxes import choose_format, find_format, find_format_error
 from kg.triples.term_table import TermTable
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ class LoadedFile(NamedTuple):
 
 
 def detect_format(path: Path) -> str:
-    """Returns the format name of a path, given by its extension (see ``choose_format``).
+    """Returns the format name of a path, given by its extension or else by how the file begins.
 
     Raises:
-        GraphFormatError: the extension is not in ``FORMATS``; it says what the file seems to be.
+        GraphFormatError: neither is known; it says what the file seems to be.
     """
     name = path.name.lower().removesuffix(".gz")
-    format_name = FORMATS.get(Path(name).suffix)
+    format_name = FORMATS.get(Path(name).suffix) or find_format(path)
     if format_name is None:
         extensions, suffix = " ".join(FORMATS), Path(name).suffix
         advice = "unpack the file first" if suffix in _ARCHIVES else "rename or convert the file"
@@ -276,6 +276,8 @@ def _convert_parser_errors(path: Path, format_name: str) -> Iterator[None]:
             if error.offset is not None:
                 where += f", column {error.offset}"
         hint = "Correct the file at this place."
+        if error.lineno is None and format_name == "RDF_XML":
+            hint = "Search the file for what the message quotes, and correct it there."
         if "UTF-8" in text:
             hint = "Convert the file: iconv -f latin1 -t utf-8, if it is in Latin-1."
         elif path.name.lower().removesuffix(".gz").endswith(".n3"):

@@ -63,6 +63,9 @@ _ENTITY_NAME = re.compile(rb"<!ENTITY\s+([\w.-]+)\s")
 # An entity reference. "&#" begins a character reference, which cannot multiply.
 _ENTITY_REFERENCE = re.compile(rb"&([A-Za-z_][\w.-]*);")
 _REFERENCE = re.compile(rb"&(?!#)|%")
+_INVALID_ID = re.compile(
+    rb"""(<[^<>]*\s)rdf:ID\s*=\s*(["'])(?![A-Za-z_\x80-\xff][\w.\-\x80-\xff]*\2)([^"'<>]*)\2"""
+)
 
 
 class Readable(Protocol):
@@ -259,13 +262,19 @@ class EntityGuard:
 
 
 class XmlTranscoder:
-    """Rewrites XML so that the parser reads all of it: in UTF-8, entities in double quotes."""
+    """Rewrites RDF/XML so that the parser reads all of it.
+
+    That is in UTF-8, with entities in double quotes, and with an ``rdf:about`` in place of an
+    ``rdf:ID`` that is no XML name, as in many BioPAX files.
+    """
 
     def __init__(self, source: Readable, path: Path) -> None:
         self._source = source
         self._path = path
         self._decoder: codecs.IncrementalDecoder | None = None
         self._buffer: bytes | None = None
+        self._tag = b""
+        """The start of a tag that the source has not given whole yet."""
 
     def read(self, size: int = -1) -> bytes:
         """Returns up to ``size`` bytes; none only at the end.
@@ -274,12 +283,23 @@ class XmlTranscoder:
             GraphSyntaxError: the encoding that the file declares is unknown, or it has another.
         """
         if self._buffer is None:
-            self._buffer = self._read_head()
-        if not self._buffer:
-            self._buffer = self._decode(self._source.read(size))
+            self._buffer = self._replace_ids(self._read_head())
+        while not self._buffer:
+            data = self._source.read(size)
+            self._buffer = self._replace_ids(self._decode(data), is_last=not data)
+            if not data:
+                break
         end = len(self._buffer) if size < 0 else size
         data, self._buffer = self._buffer[:end], self._buffer[end:]
         return data
+
+    def _replace_ids(self, block: bytes, *, is_last: bool = False) -> bytes:
+        block = self._tag + block
+        end = block.rfind(b"<")
+        if is_last or end < 0 or len(block) - end > _MAX_DOCTYPE:
+            end = len(block)
+        self._tag = block[end:]
+        return _INVALID_ID.sub(rb"\1rdf:about=\2#\3\2", block[:end])
 
     def _read_head(self) -> bytes:
         head = b""

@@ -71,6 +71,11 @@ def choose_format(path: Path, format_name: str) -> str:
     return format_name
 
 
+def find_format(path: Path) -> str | None:
+    """Returns the format to read a file in whose extension names none; None if it is no RDF."""
+    return {"RDF/XML": "RDF_XML", "Turtle or N-Triples": "TURTLE"}.get(recognise_file(path))
+
+
 def find_format_error(path: Path, format_name: str = "") -> GraphFormatError | None:
     """Returns the error that says of what other format a file is that could not be read.
 

@@ -76,11 +76,6 @@ cardinality = st.sampled_from(
 )
 class_or_thing = st.sampled_from([*CLASSES, OWL + "Thing"])
 
-RESTRICTION_AXIOM = st.one_of(
-    restriction_axioms(OWL + "someValuesFrom", class_or_thing),
-    restriction_axioms(OWL + "allValuesFrom", a_class),
-    restriction_axioms(OWL + "hasValue", a_thing),
-)
 SCHEMA_RDFS = [
     binary_axioms(a_class, RDFS + "subClassOf", a_class),
     binary_axioms(a_property, RDFS + "subPropertyOf", a_property),
@@ -161,3 +156,48 @@ def graphs(*axioms, max_axioms=5):
     return st.tuples(st.lists(st.one_of(*axioms), min_size=1, max_size=max_axioms), facts).map(
         lambda parts: DECLARATIONS + [claim for part in parts for group in part for claim in group]
     )
+
+
+def to_term(name):
+    return name if name.startswith("_:") else E + name
+
+
+def make_restriction(node, prop, quantifier, value):
+    """The claims that define a restriction."""
+    return [Claim(node, OWL + "onProperty", prop), Claim(node, OWL + quantifier, to_term(value))]
+
+
+@st.composite
+def copied_restrictions(draw):
+    """Lists of claims with anonymous restrictions that often say the same."""
+    pick = lambda *options: draw(st.sampled_from(options))  # noqa: E731
+    blanks = [f"_:r{n}" for n in range(5)]
+    names = ["C0", "C1", "C2", "C3", *blanks]
+    claims = [Claim(E + f"C{n}", TYPE, OWL + "Class") for n in range(4)]
+    claims += [Claim(E + p, TYPE, OWL + "ObjectProperty") for p in pick(["p0"], ["p0", "p1"], [])]
+    for node in blanks:
+        quantifier = pick("someValuesFrom", "someValuesFrom", "allValuesFrom", "hasValue")
+        value = "i0" if quantifier == "hasValue" else pick("C0", "C0", "C1", blanks[0])
+        claims += make_restriction(
+            node, E + pick("p0", "p1"), quantifier, "C0" if value == node else value
+        )
+    for number in range(draw(st.integers(2, 6))):
+        kind = pick("subClassOf", "subClassOf", "subClassOf", "equivalentClass", "domain", "list")
+        if kind == "equivalentClass":
+            claims.append(Claim(to_term(pick(*names)), OWL + kind, to_term(pick(*names))))
+        elif kind == "list":
+            first, second = f"_:l{number}", f"_:l{number}b"
+            operator = pick("unionOf", "intersectionOf")
+            claims += [
+                Claim(E + pick("C2", "C3"), OWL + operator, first),
+                Claim(first, RDF + "first", to_term(pick(*names))),
+                Claim(first, RDF + "rest", second),
+                Claim(second, RDF + "first", to_term(pick(*names))),
+                Claim(second, RDF + "rest", RDF + "nil"),
+            ]
+        else:
+            subject = pick("p0", "p1") if kind == "domain" else pick(*names)
+            claims.append(Claim(to_term(subject), RDFS + kind, to_term(pick(*names))))
+    claims += [Claim(E + pick("i0", "i1"), TYPE, to_term(pick(*names))) for _ in range(2)]
+    claims.append(Claim(E + "i0", E + "p0", E + pick("i0", "i1")))
+    return list(dict.fromkeys(claims))

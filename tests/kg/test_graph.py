@@ -26,7 +26,7 @@ from kg.base.files import sha256_file
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.shapes import Shapes
-from kg.terms import RDF_TYPE, from_rdflib, parse_literal, to_rdflib, write_literal
+from kg.terms import RDF, RDF_TYPE, from_rdflib, parse_literal, to_rdflib, write_literal
 from kg.triples.base_iris import choose_base_iris
 from kg.triples.loader import FORMATS
 
@@ -85,6 +85,38 @@ def test_turtle_named_like_xml_is_read(tmp_path, name):
     shape += "\n<http://e/s> sh:targetNode <http://e/a> ; sh:nodeKind sh:Literal ."
     shapes = Shapes.load(write_graph(tmp_path, "s-" + name, shape))
     assert [c.component for c in shapes.list_constraints()] == ["NodeKindConstraintComponent"]
+
+
+@pytest.mark.parametrize("name", ["g.skos", "g", "g.owx.gz"])
+@pytest.mark.parametrize("rdf_format", ["turtle", "xml"])
+def test_files_of_other_extensions_are_read_as_what_they_begin_like(tmp_path, name, rdf_format):
+    turtle = "@prefix e: <http://e/> .\ne:a e:p e:b ."
+    data = rdflib.Graph().parse(data=turtle, format="turtle").serialize(format=rdf_format).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert list_claims(path) == [Claim("http://e/a", "http://e/p", "http://e/b")]
+
+
+def list_claims(path: Path) -> list[Claim]:
+    index = Graph.load(path).index
+    return [Claim(*map(index.terms.get_text, triple)) for triple in index.iter_triples()]
+
+
+@pytest.mark.parametrize("padding", [0, 65_400, 65_500, 131_000])
+def test_ids_that_are_no_xml_names_are_read(tmp_path, padding):
+    # Pathway Commons' BioPAX files have such as "x+genbank_1"; what a text quotes stays as it is.
+    path = tmp_path / "g.rdf"
+    path.write_text(
+        f"<rdf:RDF xmlns:rdf='{RDF}' xml:base='http://e/' xmlns:e='http://e/'><!--{'x' * padding}"
+        '--><e:T rdf:ID="a+b"><e:p>rdf:ID="1"</e:p></e:T><e:T\n e:q="x"\n rdf:ID=\'1\'/>'
+        '<e:T rdf:ID="ok.1"/></rdf:RDF>',
+        "utf-8",
+    )
+    texts = {text for claim in list_claims(path) for text in (claim.subj, claim.obj)}
+    assert texts == {"http://e/#a+b", "http://e/#1", "http://e/#ok.1", "http://e/T"} | {
+        '"rdf:ID=\\"1\\""',
+        '"x"',
+    }
 
 
 def test_terms_are_kept_as_written(tmp_path):

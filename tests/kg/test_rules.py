@@ -121,8 +121,9 @@ CASES = {
                  "Every river meets at least one of these conditions: it is a lake; "
                  "it has at most one mouth."),
     # Every integer datatype is a whole number; only one alternative says all.
-    "Or same": ("a sh:PropertyShape ; sh:targetClass :River ; sh:path :length ; sh:or ( [ sh:datatype"
-                " xsd:integer ] [ sh:datatype xsd:long ] [ sh:datatype xsd:positiveInteger ] )",
+    "Or same": ("a sh:PropertyShape ; sh:targetClass :River ; sh:path :length ; sh:or ( "
+                "[ sh:datatype xsd:integer ] [ sh:datatype xsd:long ] "
+                "[ sh:datatype xsd:positiveInteger ] )",
                 "Every length of a river is a whole number."),
     "Or same class": (MOUTH + "sh:or ( [ sh:class :Sea ] [ sh:class :Sea ] )",
                       "Every mouth of a river is a sea."),
