@@ -19,6 +19,7 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
+from epoche.__main__ import GC_THRESHOLDS
 from kg import knowledge
 from kg.domain import list_shipped_domains
 
@@ -54,11 +55,11 @@ _SHIPPED = list_shipped_domains()
 
 
 def _open_cached(
-    domain: str | None, graph: tuple[str, ...], shapes: tuple[str, ...], *rest: Any
+    domain: str | None, graph: tuple[str, ...], shapes: tuple[str, ...], engine: str, *rest: Any
 ) -> KnowledgeBase:
-    if domain in _SHIPPED and not graph and not shapes and rest[0] == "incremental":
+    if domain in _SHIPPED and not graph and not shapes and engine == "incremental":
         return _open_shipped(domain)
-    return _open_any(domain, graph, shapes, *rest)
+    return _open_any(domain, graph, shapes, engine, *rest)
 
 
 knowledge._open_cached = _open_cached
@@ -94,7 +95,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.collect()
         gc.freeze()
-        gc.set_threshold(20_000, 20, 20)
+        gc.set_threshold(*GC_THRESHOLDS)
         gc.enable()
 
 

@@ -41,6 +41,7 @@ N_SUBJECTS = 2000
 N_PAIRS = 300
 """Number of pairs of subjects that are compared."""
 MIN_PAIRS = 10
+"""Minimum number of different pairs with the same value of the settling predicate."""
 MIN_SETTLED = 0.9
 """Minimum share, of the pairs of subjects with the same value of one predicate, that have the same
 value of the settled predicate, too."""
@@ -49,10 +50,13 @@ MAX_TOLD = 0.5
 MAX_EQUAL = 0.8
 """Maximum share of pairs of any two subjects that have the same value."""
 MAX_UNSETTLED = 0.2
-"""Maximum share of pairs with different values, as a share of that of pairs of any two subjects."""
+"""Of pairs of subjects with the same value of the settling predicate, at most this many times as
+many may differ as of pairs of any two subjects."""
 
 MIN_NUMBERED = 3
 """Minimum number of subjects whose names say their value."""
+MAX_WRONG_DIGITS = 0.5
+"""Maximum number of names that say another number, as a share of those of random subjects."""
 MIN_ORDERED = 30
 """Minimum number of subjects that have numbers of two predicates in one order."""
 MIN_UNORDERED = 5
@@ -351,7 +355,8 @@ def find_min_digits(lookup: GraphLookup, p: int) -> int:
         )
         for some_values in (values, rng.sample(values, len(values)))
     )
-    tells = n_own >= max(MIN_NUMBERED, len(numbered) / 2, 2 * n_random)
+    n_wrong, n_expected = len(numbered) - n_own, len(numbered) - n_random
+    tells = n_own >= max(MIN_NUMBERED, n_wrong) and n_wrong <= MAX_WRONG_DIGITS * n_expected
     return 1 if tells else MIN_NUMBER
 
 

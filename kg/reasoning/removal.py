@@ -123,7 +123,7 @@ def apply_rules(
     run: Run,
     axioms: CompiledAxioms,
     triples: Iterable[Triple],
-    select_links: Callable[[ChainRule, int, list[Link]], list[Link]] = lambda *args: args[-1],
+    select_links: Callable[[ChainRule, int, list[Link]], list[Link]] | None = None,
 ) -> None:
     """Applies the rules that have a premise like one of the triples, which the run's index has.
 
@@ -131,15 +131,18 @@ def apply_rules(
         run: takes the conclusions.
         axioms: the rules.
         triples: the triples.
-        select_links: returns those links of a predicate that a chain should be applied to.
+        select_links: returns those links of a predicate that a chain should be applied to; if
+            omitted, it is applied to all.
     """
     links_by_predicate: dict[int, list[Link]] = {}
     for s, p, o in triples:
         links_by_predicate.setdefault(p, []).append((s, o))
     for p, links in links_by_predicate.items():
         for rule in axioms.by_predicate.get(p, ()):
+            # Ontologies have dozens of chains, and most links are in none of them. Other rules may
+            # add links in bulk, which only a run can.
             if isinstance(rule, ChainRule):
-                rule.on_links(run, p, select_links(rule, p, links))
+                rule.on_links(run, p, select_links(rule, p, links) if select_links else links)
                 continue
             for s, o in links:
                 rule.on_triple(run, s, p, o)
@@ -151,7 +154,7 @@ def apply_rules(
 class _Consequences:
     """Collects what rules conclude from some triples together with the whole closure.
 
-    It takes the place of a run for rules that are applied to single triples.
+    It takes the place of a run for rules that add no links in bulk.
     """
 
     def __init__(self, run: InferenceRun) -> None:
@@ -173,7 +176,7 @@ class _Consequences:
 class _Rederivation:
     """Adds to a run what rules conclude, if it was deleted; all else is in the run already.
 
-    It takes the place of the run for rules that are applied to single triples.
+    It takes the place of the run for rules that add no links in bulk.
     """
 
     def __init__(self, run: InferenceRun, deleted: Collection[Triple]) -> None:

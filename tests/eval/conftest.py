@@ -62,7 +62,7 @@ def scripted_model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPa
     return f"custom/{scripted_server.model}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kept_readers() -> Iterator[None]:
     """Keeps what SynthLink's scores read of each question from one command to the next.
 
