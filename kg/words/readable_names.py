@@ -157,5 +157,10 @@ def is_readable_label(name: str) -> bool:
 
 
 def fits_sentence(name: str) -> bool:
-    """Returns whether a name is short, and has no IRI in it."""
-    return len(name) <= MAX_NAME_LENGTH and "://" not in name
+    """Returns whether a name is short, has no IRI in it and is no JSON.
+
+    >>> fits_sentence("[1,2-a]pyridine"), fits_sentence('{"value": "Agricultural"}')
+    (True, False)
+    """
+    is_json = name.startswith(('{"', '["', "[{"))
+    return len(name) <= MAX_NAME_LENGTH and "://" not in name and not is_json

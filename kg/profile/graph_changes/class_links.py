@@ -164,7 +164,9 @@ class _ClassReader:
     def _same_classes(self) -> dict[int, int]:
         """Class → the one of those that are the same as it that most is said of.
 
-        Classes are the same if they are declared to be equivalent, or kinds of each other.
+        Classes are the same if they are declared to be equivalent, or kinds of each other. Two that
+        are equivalent to the same class of another vocabulary, of which this graph says nothing,
+        need not be: alignments of ontologies are rarely so exact.
         """
         leaders: dict[int, int] = {}
 
@@ -180,7 +182,7 @@ class _ClassReader:
                 n_pairs.update(pair)
                 one, other = pair
                 is_same = predicate == self._equivalent or one in self._list_superclasses(other)
-                if is_same and all(map(self._is_named, pair)):
+                if is_same and all(self._is_named(c) and self._is_described(c) for c in pair):
                     leaders[find_leader(one)] = find_leader(other)
         groups: dict[int, list[int]] = {}
         for cls in list(leaders):
@@ -272,7 +274,8 @@ class _ClassReader:
             for cls, expression in (
                 self._index.iter_pairs(predicate) if predicate is not None else ()
             ):
-                if self._is_named(cls):
+                is_alias = predicate == self._equivalent and not self._is_described(expression)
+                if self._is_named(cls) and not is_alias:
                     for part in self._iter_parts(expression):
                         yield cls, part
 
@@ -296,6 +299,11 @@ class _ClassReader:
                 for o in self._index.find_objects(node, predicate) if predicate is not None else ():
                     if self._index.terms.is_literal(o) or self._is_named(o):
                         yield p, o
+
+    def _is_described(self, cls: int) -> bool:
+        """Returns whether the graph says of a class more than to which ones it is equivalent."""
+        out_edges, in_edges = self._index.iter_out_edges(cls), self._index.iter_in_edges(cls)
+        return any(True for _ in out_edges) or any(p != self._equivalent for p, _ in in_edges)
 
     def _is_named(self, term: int) -> bool:
         text = self._get_text(term)

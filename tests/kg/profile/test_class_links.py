@@ -139,6 +139,19 @@ def test_equivalent_classes_are_one(tmp_path: Path) -> None:
     assert not {("loop", "knot"), ("knot", "loop"), ("human", "person")} & found
 
 
+def test_classes_equivalent_to_the_same_foreign_class_need_not_be_one(tmp_path: Path) -> None:
+    # DBpedia aligns legal cases and units of work with dul:Situation.
+    text = (
+        f"{FILLER} ex:case rdfs:subClassOf ex:work . ex:legalCase rdfs:subClassOf ex:case ; "
+        "owl:equivalentClass ex:situation . ex:work owl:equivalentClass ex:situation ; "
+        "rdfs:subClassOf ex:thing ."
+    )
+    found = {(s, o) for s, p, o in close_links(tmp_path / "o.ttl", text) if p == KIND_OF}
+    assert {("legalCase", "case"), ("case", "work"), ("legalCase", "thing")} <= found
+    assert not any("situation" in pair for pair in found)
+    assert ("case", "legalCase") not in found
+
+
 def test_values_of_a_functional_predicate_are_not_made_equal(tmp_path: Path) -> None:
     text = "ex:state a owl:FunctionalProperty . ex:colour rdfs:subPropertyOf ex:state ."
     for n in range(20):
