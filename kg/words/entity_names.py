@@ -68,7 +68,7 @@ class EntityNames:
         ]
         if not namesakes or self._is_schema_term(iri):
             return label
-        for other_name in labels.list_names(iri):
+        for other_name in labels.list_names_in_one_language(iri):
             name = clean_text(other_name)
             if name != label and labels.find_entities(name) == [iri]:
                 return name

@@ -143,10 +143,7 @@ class Labels:
         single_label = self._find_only_label(term)
         if single_label:
             return single_label
-        best_name = None
-        for key, text, _ in self._iter_graph_names(term):
-            if best_name is None or key < best_name[0]:
-                best_name = key, text
+        best_name = min(self._iter_graph_names(term), default=None)
         if best_name is not None:
             return best_name[1]
         return term if is_blank(term) else self._name_unlabelled(term)
@@ -161,10 +158,9 @@ class Labels:
         return min(names)[1] if names else ""
 
     def _find_only_label(self, term: str) -> str:
-        """Returns the label of a term that has only one, of ASCII letters and digits.
+        """Returns the label of a term that has only one, of ASCII letters and digits; else empty.
 
-        Returns an empty string for other terms. This is the usual case, and faster than comparing
-        all labels.
+        This is the usual case, and faster than comparing all labels.
         """
         s = self._terms.get(term)
         if s is None:
@@ -184,8 +180,13 @@ class Labels:
         names = self._list_plain_names(term)
         return names if not self.get_qualifier(term) else [self.get_label(term), *names]
 
-    def _list_plain_names(self, term: str) -> list[str]:
-        texts = [text for _, text, _ in sorted(self._iter_graph_names(term))]
+    def list_names_in_one_language(self, term: str) -> list[str]:
+        """Returns the names in the language of the label, or without a language, best first."""
+        return self._list_plain_names(term, self.get_language(term))
+
+    def _list_plain_names(self, term: str, language: str | None = None) -> list[str]:
+        names = sorted(self._iter_graph_names(term))
+        texts = [text for _, text, own in names if language is None or own in (language, "")]
         return list(dict.fromkeys(texts)) or [self.get_plain_label(term)]
 
     def has_label(self, term: str) -> bool:

@@ -126,6 +126,18 @@ def test_namesakes_are_told_apart_by_the_end_of_their_iri(tmp_path: Path) -> Non
     assert names == {"Point (tag#Point)", "Point (brick#Point)"}
 
 
+def test_namesakes_are_not_told_apart_by_names_of_other_languages(tmp_path: Path) -> None:
+    kb = open_graph(
+        tmp_path,
+        [
+            '<http://e/a#E5> r:label "Event"@en, "Ereignis"@de .',
+            '<http://e/a#F8> r:label "Event"@en, "Happening"@en .',
+        ],
+    )
+    assert kb.verbaliser.render_term("http://e/a#E5") == "Event (E5)"
+    assert kb.verbaliser.render_term("http://e/a#F8") == "Happening"
+
+
 def test_only_one_of_namesakes_with_a_qualifier_is_not_called_by_the_bare_name(
     tmp_path: Path,
 ) -> None:
