@@ -6,7 +6,6 @@ ends the process without the traceback of an import.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -28,6 +27,8 @@ def main() -> NoReturn:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _exit_at_once)  # until a command begins: ``wrap_command``
     _replace_closed_streams()
+    import gc
+
     gc.set_threshold(*GC_THRESHOLDS)
     from epoche.cli import main as run_command_line
 

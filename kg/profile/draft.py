@@ -34,6 +34,7 @@ from kg.profile.domain_files import (
 from kg.profile.folder import ANSWERS_FILE, CLASS_LINKS, PREPARED_GRAPH, READINESS_PAGE
 from kg.profile.graph_changes.blank_nodes import describe_named_nodes, name_blank_nodes
 from kg.profile.graph_changes.class_links import list_class_links, render_class_links
+from kg.profile.graph_changes.person_names import name_people
 from kg.profile.names import Names, Naming, choose_naming
 from kg.profile.predicates import GraphProfiler
 from kg.profile.readiness import (
@@ -118,7 +119,7 @@ def draft_domain(
     by_ceiling = attrgetter("ceiling")
     loaded = graph
     typed, n_typed = (graph, 0) if shapes is None else add_missing_datatypes(graph, shapes)
-    graph = typed if n_typed else graph
+    graph, n_people = name_people(typed if n_typed else graph)
 
     def assess(graph: Graph, class_links: Sequence[Claim]) -> _Assessment:
         prepared = _prepare(graph, class_links, shapes, show_stage)
@@ -166,6 +167,11 @@ def draft_domain(
     if n_typed:
         n_values = format_count(n_typed, "value")
         remarks.append(f"{n_values} without a datatype: your shapes give it (`{PREPARED_GRAPH}`).")
+    if n_people:
+        people = format_count(n_people, "thing")
+        remarks.append(
+            f"{people} without a label: its given and family names (`{PREPARED_GRAPH}`)."
+        )
     remarks += describe_named_nodes(loaded, prepared.graph, PREPARED_GRAPH)
     report = msgspec.structs.replace(report, summary=" ".join(remarks))
     is_changed = prepared.graph is not loaded

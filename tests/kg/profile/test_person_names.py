@@ -1,0 +1,64 @@
+"""Tests that people are called by their given and family names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stage_calls import run_epoche
+
+from kg.graph import Graph
+from kg.knowledge import KnowledgeBase
+from kg.profile.graph_changes.person_names import name_people
+
+NAMES = ("Ada", "Ben", "Cyd", "Dov", "Eva", "Fay", "Gus", "Hal", "Ida", "Jon")
+
+
+def write_people(path: Path, given: str = "foaf:givenName", n_people: int = 40) -> Path:
+    lines = [
+        "@prefix e: <http://e/> . @prefix foaf: <http://xmlns.com/foaf/0.1/> .",
+        "@prefix x: <http://www.w3.org/2001/XMLSchema#> .",
+    ]
+    for n in range(n_people):
+        family = f"{NAMES[n // 10]}son"
+        lines.append(
+            f'e:p{n} a foaf:Person ; {given} "{NAMES[n % 10]}" ; foaf:familyName "{family}" ;'
+            f' e:birthDate "19{n + 20}-01-{n % 28 + 1:02}"^^x:date ; e:livesIn e:town{n % 4} .'
+        )
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+def test_people_are_called_by_both_names(tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    run_epoche("kg", "init", str(write_people(tmp_path / "g.ttl")), "--out", str(folder))
+    assert "40 things without a label" in (folder / "readiness.md").read_text("utf-8")
+    kb = KnowledgeBase.open(str(folder))
+    assert kb.verbaliser.render_term("http://e/p13") == "Dov Benson"
+
+
+def test_predicates_are_known_by_their_local_names(tmp_path: Path) -> None:
+    for given in ("e:first-name", "e:hasFirstName", "e:given_name", "e:forename"):
+        _, n_people = name_people(Graph.load(write_people(tmp_path / "g.ttl", given)))
+        assert n_people == 40
+    for given in ("e:nickName", "e:givenTo"):
+        assert name_people(Graph.load(write_people(tmp_path / "g.ttl", given)))[1] == 0
+
+
+def test_labels_and_several_names_are_left_as_they_are(tmp_path: Path) -> None:
+    path = write_people(tmp_path / "g.ttl")
+    more = "\n".join(
+        [
+            *(f'e:p{n} foaf:name "Dr. {n}" .' for n in range(10)),
+            'e:p10 foaf:familyName "Other" . e:p11 foaf:givenName "Abe" .',
+        ]
+    )
+    path.write_text(f"{path.read_text('utf-8')}\n{more}", "utf-8")
+    graph, n_people = name_people(Graph.load(path))
+    assert n_people == 28
+    labels = {claim.subj for claim in graph.iter_claims() if claim.pred.endswith("#label")}
+    assert labels == {f"http://e/p{n}" for n in range(12, 40)}
+
+
+def test_few_people_change_nothing(tmp_path: Path) -> None:
+    graph = Graph.load(write_people(tmp_path / "g.ttl", n_people=14))
+    assert name_people(graph) == (graph, 0)
