@@ -51,7 +51,7 @@ MAX_MEAN_NAME_LENGTH = 60
 """Maximum mean length of the values of a naming predicate, in characters."""
 MAX_TITLE_LENGTH = 100
 """Maximum length of a title that a question can quote, in characters."""
-MIN_SHORT_TITLES = 0.5
+MIN_SHORT_TITLES = 0.25
 """Minimum share of such titles among the values of a predicate called just "name", "title" or
 "label", if their mean length is above the maximum. What has a longer one is not asked about."""
 
