@@ -55,6 +55,8 @@ many may differ as of pairs of any two subjects."""
 
 MIN_NUMBERED = 3
 """Minimum number of subjects whose names say their value."""
+MIN_SAME_ORDER = 0.96
+"""Minimum share of pairs of subjects with different numbers that are in the same order."""
 MAX_WRONG_DIGITS = 0.5
 """Maximum number of names that say another number, as a share of those of random subjects."""
 MIN_ORDERED = 30
@@ -237,7 +239,8 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     """Finds the predicates whose value settles, for a sensible reader, which value is true.
 
     Two subjects with the same value of such a predicate have the same value of ``p``, too, which
-    two subjects chosen at random do not. None if few subjects have other facts: no card could be
+    two subjects chosen at random do not; or both predicates put subjects in the same order, as
+    running numbers and dates do. None if few subjects have other facts: no card could be
     made without these.
 
     Args:
@@ -250,15 +253,16 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         return frozenset()
     if len(subjects) > N_SUBJECTS:
         subjects = rng.sample(subjects, N_SUBJECTS)
+    ordered = _find_ordered_predicates(lookup, p, subjects)
     values = {s: set(lookup.closure_index.find_objects(s, p)) for s in subjects}
     pairs = [rng.sample(subjects, 2) for _ in range(N_PAIRS)]
     equal_share = _share_values(values, pairs)
     if equal_share > MAX_EQUAL:
-        return frozenset()
+        return ordered
     min_settled = max(MIN_SETTLED, 1 - MAX_UNSETTLED * (1 - equal_share))
-    settling = set()
+    settling = set(ordered)
     for q in lookup.fact_predicates:
-        if q == p:
+        if q == p or q in settling:
             continue
         groups: dict[int, list[int]] = {}
         row = lookup.graph_index.get_row(q)
@@ -278,6 +282,25 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     telling = {p, *settling}
     n_told = sum(all(fact.p in telling for fact in lookup.list_facts_about(s)) for s in subjects)
     return frozenset(settling if n_told <= MAX_TOLD * len(subjects) else ())
+
+
+def _find_ordered_predicates(
+    lookup: GraphLookup, p: int, subjects: Iterable[int]
+) -> frozenset[int]:
+    """Finds the predicates whose numbers put nearly all subjects in the order of those of ``p``."""
+    rng = rng_for("ordered", lookup.terms.get_text(p))
+    numbers = _read_numbers(lookup, p, subjects)
+    found = set()
+    for q in lookup.fact_predicates if len(numbers) >= MIN_ORDERED else ():
+        others = _read_numbers(lookup, q, numbers) if q != p else {}
+        if len(others) < MIN_ORDERED:
+            continue
+        pairs = [rng.sample(list(others), 2) for _ in range(N_PAIRS)]
+        orders = [(numbers[a] - numbers[b]) * (others[a] - others[b]) for a, b in pairs]
+        n_same, n_other = sum(order > 0 for order in orders), sum(order < 0 for order in orders)
+        if max(n_same, n_other) >= max(MIN_SAME_ORDER * (n_same + n_other), MIN_ORDERED):
+            found.add(q)
+    return frozenset(found)
 
 
 def find_bounds(lookup: GraphLookup, p: int) -> tuple[tuple[int, bool], ...]:

@@ -137,6 +137,19 @@ def test_what_settles_a_frequent_value_is_found(tmp_path: Path) -> None:
     assert settling == {lookup.intern_term("http://e/kind")}
 
 
+def test_running_numbers_settle_dates(tmp_path: Path) -> None:
+    lookup = open_described(
+        tmp_path,
+        (
+            f'e:o{n} l:label "Record {chr(65 + n // 26)}{chr(65 + n % 26)}" ; e:number {1000 + n} ;'
+            f" e:year {1900 + n // 2} ; e:pages {n * 37 % 101} ; e:left {500 - 3 * n} ."
+            for n in range(80)
+        ),
+    )
+    settling = find_settling_predicates(lookup, lookup.intern_term("http://e/year"))
+    assert settling == {lookup.intern_term(f"http://e/{name}") for name in ("number", "left")}
+
+
 def test_a_digit_in_names_tells_a_value_only_where_it_mostly_does(tmp_path: Path) -> None:
     lookup = open_described(
         tmp_path,
