@@ -23,9 +23,10 @@ from kg.profile.predicates import GraphProfiler, PredicateProfile
 from kg.profile.rules import GivenRule, Judgement, RuleKind
 from kg.profile.verification import find_given_rules
 from kg.shapes import Constraint
-from kg.terms import RDFS
+from kg.terms import RDFS, SKOS
 from kg.triples.index import Index
-from kg.words.labels import Labels
+from kg.vocabulary import is_vocabulary
+from kg.words.labels import LABEL_PREDICATES, Labels
 
 MAX_ASKED = 12
 """Maximum number of predicates that are asked about by default, those with most triplets."""
@@ -194,7 +195,13 @@ def describe_notes(
         naming_predicates: predicates that are used for names, and so not left out.
     """
     index, notes, terms = graph.index, names.notes, graph.index.terms
-    iris = {*map(terms.get_text, notes.predicates), RDFS + "seeAlso", RDFS + "isDefinedBy"}
+    skos = (text for p in index.list_predicates() if (text := terms.get_text(p)).startswith(SKOS))
+    iris = {
+        *map(terms.get_text, notes.predicates),
+        *(text for text in skos if is_vocabulary(text) and text not in LABEL_PREDICATES),
+        RDFS + "seeAlso",
+        RDFS + "isDefinedBy",
+    }
     counts = {
         iri: index.count_triples(p)
         for iri in iris.difference(naming_predicates)
