@@ -55,6 +55,7 @@ class SubjectWording(NamedTuple):
 
 
 IT = SubjectWording("it", "it", "")
+WHOLE_NUMBER = "it is a whole number"
 EVERYTHING = SubjectWording("everything", "", "nothing")
 
 
@@ -292,12 +293,11 @@ def _render_logic(phrasebook: Phrasebook, constraint: Constraint, component: str
         kinds = [_find_class_alternatives(phrasebook, group) for group in constraint.inner]
         if all(len(kind) == 1 for kind in kinds):
             return f"is {join_list([*dict.fromkeys(kind[0] for kind in kinds)], 'or')}"
-        # All integer datatypes, which publishers list, are whole numbers.
-        alternatives = [
-            alternative
-            for alternative in dict.fromkeys(alternatives)
-            if not any(alternative.startswith(f"{other} ") for other in alternatives)
-        ]
+        alternatives = list(dict.fromkeys(alternatives))
+        if WHOLE_NUMBER in alternatives:
+            # Publishers list all integer datatypes, such as those of positive ones.
+            narrower = f"{WHOLE_NUMBER} "
+            alternatives = [text for text in alternatives if not text.startswith(narrower)]
         if len(alternatives) == 1 and alternatives[0].startswith("it "):
             return alternatives[0].removeprefix("it ")
         return f"meets at least one of these conditions: {'; '.join(alternatives)}"

@@ -155,10 +155,13 @@ def test_a_digit_in_names_tells_a_value_only_where_it_mostly_does(tmp_path: Path
         tmp_path,
         (
             f'e:m{n} l:label "Model {chr(65 + n)} {2 + n % 5}D" ; e:dimension {2 + n % 5} ;'
-            f" e:version {1 + n % 3} ."
+            f" e:version {1 + n % 3} . "
+            # Most have the same, and all names tell it.
+            f'e:k{n} l:label "Kind {chr(65 + n)} {3 - (n % 9 == 0)}D" ; e:axes {3 - (n % 9 == 0)} .'
             for n in range(26)
         ),
     )
+    assert find_min_digits(lookup, lookup.intern_term("http://e/axes")) == 1
     assert find_min_digits(lookup, lookup.intern_term("http://e/dimension")) == 1
     assert find_min_digits(lookup, lookup.intern_term("http://e/version")) == MIN_NUMBER
 
