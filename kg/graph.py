@@ -64,7 +64,8 @@ class Graph:
     ) -> Graph:
         """Reads one or several files as one graph; blank nodes of different files stay distinct.
 
-        The format is given by the extension (``triples.loader.FORMATS``), optionally with ``.gz``.
+        The format is given by the extension (``triples.loader.FORMATS``), optionally with ``.gz``,
+        or else by how the file begins.
         Named graphs are merged, which ``notes`` reports. Statements about triples (RDF 1.2 triple
         terms) are left out, which ``omissions`` reports. Malformed IRIs are kept;
         ``kg.inspection`` lists them.

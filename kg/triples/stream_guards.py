@@ -63,9 +63,19 @@ _ENTITY_NAME = re.compile(rb"<!ENTITY\s+([\w.-]+)\s")
 # An entity reference. "&#" begins a character reference, which cannot multiply.
 _ENTITY_REFERENCE = re.compile(rb"&([A-Za-z_][\w.-]*);")
 _REFERENCE = re.compile(rb"&(?!#)|%")
-_INVALID_ID = re.compile(
-    rb"""(<[^<>]*\s)rdf:ID\s*=\s*(["'])(?![A-Za-z_\x80-\xff][\w.\-\x80-\xff]*\2)([^"'<>]*)\2"""
+_MAX_TAG = 1 << 16
+"""Maximum bytes of a tag that is looked at as a whole."""
+# An rdf:ID that is no XML name, but could be the last part of an IRI.
+_INVALID_ID = rb"(?![A-Za-z_\x80-\xff][\w.\-\x80-\xff]*[\"'])[^\"'<>#:\s]+"
+_MAYBE_INVALID_ID = re.compile(rb"rdf:ID\s*=\s*[\"']" + _INVALID_ID + rb"[\"']")
+# What is no tag is matched, too, so that nothing in it is taken for one.
+_XML_TOKEN = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
+    rb"|<[A-Za-z_\x80-\xff](?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+>",
+    re.DOTALL,
 )
+_XML_ATTRIBUTE = re.compile(rb"(\s)([\w:.\-]+)(\s*=\s*)(\"[^\"<]*\"|'[^'<]*')")
+_WHOLE_INVALID_ID = re.compile(rb"[\"']" + _INVALID_ID + rb"[\"']")
 
 
 class Readable(Protocol):
@@ -265,7 +275,7 @@ class XmlTranscoder:
     """Rewrites RDF/XML so that the parser reads all of it.
 
     That is in UTF-8, with entities in double quotes, and with an ``rdf:about`` in place of an
-    ``rdf:ID`` that is no XML name, as in many BioPAX files.
+    ``rdf:ID`` that is no XML name, as in many BioPAX files. (One that names a statement is lost.)
     """
 
     def __init__(self, source: Readable, path: Path) -> None:
@@ -295,11 +305,16 @@ class XmlTranscoder:
 
     def _replace_ids(self, block: bytes, *, is_last: bool = False) -> bytes:
         block = self._tag + block
+        if _MAYBE_INVALID_ID.search(block):
+            # Few files have such, so these may be read whole.
+            self._tag = b""
+            rest = iter(lambda: self._decode(self._source.read(_BLOCK_SIZE)), b"")
+            return _XML_TOKEN.sub(_replace_invalid_ids, b"".join([block, *rest]))
         end = block.rfind(b"<")
-        if is_last or end < 0 or len(block) - end > _MAX_DOCTYPE:
+        if is_last or end < 0 or len(block) - end > _MAX_TAG:
             end = len(block)
         self._tag = block[end:]
-        return _INVALID_ID.sub(rb"\1rdf:about=\2#\3\2", block[:end])
+        return block[:end]
 
     def _read_head(self) -> bytes:
         head = b""
@@ -342,6 +357,18 @@ class XmlTranscoder:
         return GraphSyntaxError(
             problem, where=str(self._path), hint="Save the file in UTF-8, and declare it so."
         )
+
+
+def _replace_invalid_ids(token: re.Match[bytes]) -> bytes:
+    text = token[0]
+    return text if text.startswith(b"<!") else _XML_ATTRIBUTE.sub(_replace_invalid_id, text)
+
+
+def _replace_invalid_id(attribute: re.Match[bytes]) -> bytes:
+    space, name, equals, value = attribute.groups()
+    if name != b"rdf:ID" or not _WHOLE_INVALID_ID.fullmatch(value):
+        return attribute[0]
+    return space + b"rdf:about" + equals + value[:1] + b"#" + value[1:]
 
 
 def read_json_with_depth_limit(source: Readable, path: Path) -> bytes:

@@ -52,11 +52,15 @@ def recognise_syntax(head: bytes) -> str:
 
 def recognise_file(path: Path) -> str:
     """Returns the name of the syntax that a file begins like, see ``recognise_syntax``."""
+    return recognise_syntax(_read_head(path))
+
+
+def _read_head(path: Path) -> bytes:
     try:
         with gzip.open(path) if _is_packed(path) else path.open("rb") as stream:
-            return recognise_syntax(stream.read(MAX_HEAD))
+            return stream.read(MAX_HEAD)
     except (OSError, EOFError, zlib.error):
-        return ""
+        return b""
 
 
 def choose_format(path: Path, format_name: str) -> str:
@@ -72,8 +76,16 @@ def choose_format(path: Path, format_name: str) -> str:
 
 
 def find_format(path: Path) -> str | None:
-    """Returns the format to read a file in whose extension names none; None if it is no RDF."""
-    return {"RDF/XML": "RDF_XML", "Turtle or N-Triples": "TURTLE"}.get(recognise_file(path))
+    """Returns the format of a file whose extension names none: RDF/XML or Turtle, or None.
+
+    SPARQL and ShEx may begin like Turtle, but for "@prefix".
+    """
+    head = _read_head(path)
+    if recognise_syntax(head) == "RDF/XML":
+        return "RDF_XML"
+    text = _decode(head).lstrip("\ufeff")
+    start = _COMMENTS.match(text)
+    return "TURTLE" if start and text.startswith(("@prefix", "@base"), start.end()) else None
 
 
 def find_format_error(path: Path, format_name: str = "") -> GraphFormatError | None:

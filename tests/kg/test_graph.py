@@ -103,20 +103,51 @@ def list_claims(path: Path) -> list[Claim]:
 
 
 @pytest.mark.parametrize("padding", [0, 65_400, 65_500, 131_000])
-def test_ids_that_are_no_xml_names_are_read(tmp_path, padding):
-    # Pathway Commons' BioPAX files have such as "x+genbank_1"; what a text quotes stays as it is.
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_ids_that_are_no_xml_names_are_read(tmp_path, padding, encoding):
+    # Pathway Commons' BioPAX files have such as "x+genbank_1".
     path = tmp_path / "g.rdf"
     path.write_text(
-        f"<rdf:RDF xmlns:rdf='{RDF}' xml:base='http://e/' xmlns:e='http://e/'><!--{'x' * padding}"
-        '--><e:T rdf:ID="a+b"><e:p>rdf:ID="1"</e:p></e:T><e:T\n e:q="x"\n rdf:ID=\'1\'/>'
-        '<e:T rdf:ID="ok.1"/></rdf:RDF>',
+        f"<?xml version='1.0' encoding='{encoding}'?><rdf:RDF xmlns:rdf='{RDF}' "
+        f"xml:base='http://e/' xmlns:e='http://e/'><!--{'x' * padding}-->"
+        '<e:T rdf:ID="a+b"/><e:T\n e:q="x"\n rdf:ID=\'1\'/><e:T rdf:ID="ok.1"/></rdf:RDF>',
+        encoding,
+    )
+    subjects = {claim.subj for claim in list_claims(path)}
+    assert subjects == {"http://e/#a+b", "http://e/#1", "http://e/#ok.1"}
+
+
+def test_what_looks_like_an_id_in_texts_stays_as_it_is(tmp_path):
+    path = tmp_path / "g.rdf"
+    texts = ['<a rdf:ID="1">', 'say rdf:ID="1" here', ' rdf:ID="2"', "x>y rdf:ID='3'"]
+    path.write_text(
+        f"<rdf:RDF xmlns:rdf='{RDF}' xml:base='http://e/' xmlns:e='http://e/'>"
+        f"<e:T rdf:ID='1'><e:q><![CDATA[{texts[0]}]]></e:q></e:T><!-- <e:T rdf:ID='1'> -->"
+        f"<e:T rdf:about='t' e:q='{texts[1]}'><e:r>{texts[2]}</e:r></e:T>"
+        f'<e:T e:q="{texts[3]}" rdf:ID="4"/></rdf:RDF>',
         "utf-8",
     )
-    texts = {text for claim in list_claims(path) for text in (claim.subj, claim.obj)}
-    assert texts == {"http://e/#a+b", "http://e/#1", "http://e/#ok.1", "http://e/T"} | {
-        '"rdf:ID=\\"1\\""',
-        '"x"',
-    }
+    claims = list_claims(path)
+    assert {c.obj for c in claims if c.pred != RDF_TYPE} == {write_literal(t) for t in texts}
+    assert {c.subj for c in claims} == {"http://e/#1", "http://e/t", "http://e/#4"}
+
+
+@pytest.mark.parametrize("value", ["#Foo", "http://e/x", " ok", ""])
+def test_ids_that_are_mistakes_are_refused(tmp_path, value):
+    path = tmp_path / "g.rdf"
+    path.write_text(
+        f"<rdf:RDF xmlns:rdf='{RDF}' xmlns:e='http://e/'><e:T rdf:ID='{value}'/></rdf:RDF>", "utf-8"
+    )
+    with pytest.raises(GraphSyntaxError, match="rdf:ID"):
+        Graph.load(path)
+
+
+@pytest.mark.parametrize("text", ["PREFIX e: <http://e/> SELECT * {}", "<https://e.org> is", "{}"])
+def test_other_files_without_an_rdf_extension_are_refused(tmp_path, text):
+    path = tmp_path / "q.rq"
+    path.write_text(text, "utf-8")
+    with pytest.raises(GraphFormatError):
+        Graph.load(path)
 
 
 def test_terms_are_kept_as_written(tmp_path):
