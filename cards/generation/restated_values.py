@@ -55,10 +55,11 @@ many may differ as of pairs of any two subjects."""
 
 MIN_NUMBERED = 3
 """Minimum number of subjects whose names say their value."""
-MIN_SAME_ORDER = 0.96
-"""Minimum share of pairs of subjects with different numbers that are in the same order."""
 MAX_WRONG_DIGITS = 0.5
 """Maximum number of names that say another number, as a share of those of random subjects."""
+MIN_SAME_ORDER = 0.96
+"""Minimum share of pairs of subjects with different numbers of one predicate that those of another
+one put in the same order."""
 MIN_ORDERED = 30
 """Minimum number of subjects that have numbers of two predicates in one order."""
 MIN_UNORDERED = 5
@@ -257,12 +258,10 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
     values = {s: set(lookup.closure_index.find_objects(s, p)) for s in subjects}
     pairs = [rng.sample(subjects, 2) for _ in range(N_PAIRS)]
     equal_share = _share_values(values, pairs)
-    if equal_share > MAX_EQUAL:
-        return ordered
     min_settled = max(MIN_SETTLED, 1 - MAX_UNSETTLED * (1 - equal_share))
-    settling = set(ordered)
-    for q in lookup.fact_predicates:
-        if q == p or q in settling:
+    settling = set()
+    for q in lookup.fact_predicates if equal_share <= MAX_EQUAL else ():
+        if q == p:
             continue
         groups: dict[int, list[int]] = {}
         row = lookup.graph_index.get_row(q)
@@ -277,17 +276,22 @@ def find_settling_predicates(lookup: GraphLookup, p: int) -> frozenset[int]:
         n_different = len({frozenset(pair) for pair in pairs})
         if n_different >= MIN_PAIRS and _share_values(values, pairs) >= min_settled:
             settling.add(q)
-    if not settling:
-        return frozenset()
-    telling = {p, *settling}
-    n_told = sum(all(fact.p in telling for fact in lookup.list_facts_about(s)) for s in subjects)
-    return frozenset(settling if n_told <= MAX_TOLD * len(subjects) else ())
+    # Without those of the same order, if nothing else is known beside all.
+    for found in filter(None, dict.fromkeys((ordered.union(settling), frozenset(settling)))):
+        telling = {p, *found}
+        n_told = sum(all(f.p in telling for f in lookup.list_facts_about(s)) for s in subjects)
+        if n_told <= MAX_TOLD * len(subjects):
+            return found
+    return frozenset()
 
 
 def _find_ordered_predicates(
     lookup: GraphLookup, p: int, subjects: Iterable[int]
 ) -> frozenset[int]:
-    """Finds the predicates whose numbers put nearly all subjects in the order of those of ``p``."""
+    """Finds the predicates whose numbers put nearly all subjects in the order of those of ``p``.
+
+    Or in the reverse order; equal numbers do not tell the order.
+    """
     rng = rng_for("ordered", lookup.terms.get_text(p))
     numbers = _read_numbers(lookup, p, subjects)
     found = set()
@@ -296,9 +300,13 @@ def _find_ordered_predicates(
         if len(others) < MIN_ORDERED:
             continue
         pairs = [rng.sample(list(others), 2) for _ in range(N_PAIRS)]
-        orders = [(numbers[a] - numbers[b]) * (others[a] - others[b]) for a, b in pairs]
-        n_same, n_other = sum(order > 0 for order in orders), sum(order < 0 for order in orders)
-        if max(n_same, n_other) >= max(MIN_SAME_ORDER * (n_same + n_other), MIN_ORDERED):
+        orders = [
+            (numbers[a] - numbers[b]) * (others[a] - others[b])
+            for a, b in pairs
+            if numbers[a] != numbers[b]
+        ]
+        n_same, n_reverse = sum(order > 0 for order in orders), sum(order < 0 for order in orders)
+        if orders and max(n_same, n_reverse) >= MIN_SAME_ORDER * len(orders):
             found.add(q)
     return frozenset(found)
 

@@ -170,7 +170,7 @@ def draft_domain(
     if n_people:
         people = format_count(n_people, "thing")
         remarks.append(
-            f"{people} without a label: its given and family names (`{PREPARED_GRAPH}`)."
+            f"{people} called by given and family names, without a label (`{PREPARED_GRAPH}`)."
         )
     remarks += describe_named_nodes(loaded, prepared.graph, PREPARED_GRAPH)
     report = msgspec.structs.replace(report, summary=" ".join(remarks))

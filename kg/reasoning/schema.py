@@ -106,8 +106,8 @@ def _find_copied_restrictions(schema: Index, v: Vocabulary) -> dict[int, int]:
     """Returns each anonymous restriction that copies an earlier one, with the earlier one.
 
     Only restrictions are copies whose equivalence follows from the rules: their class or property
-    must be declared. No copies are those that are the class of another restriction, because it is
-    compared with others by what is above this class.
+    must be declared. A restriction that is the class of another one is never a copy, because the
+    other one is compared by what is above it.
     """
     definitions: dict[int, set[tuple[int, int, int]]] = {}
     for quantifier in (v.HAS_VALUE, v.SOME_VALUES, v.ALL_VALUES):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kg.terms import OWL, RDF, RDFS, SKOS, iri_tail, is_blank, is_iri, is_literal, parse_literal
@@ -181,12 +181,13 @@ class Labels:
         return names if not self.get_qualifier(term) else [self.get_label(term), *names]
 
     def list_names_in_one_language(self, term: str) -> list[str]:
-        """Returns the names in the language of the label, or without a language, best first."""
-        return self._list_plain_names(term, self.get_language(term))
+        """Returns the names in the label's language or without one, best first."""
+        own = self.get_language(term).split("-")[0]
+        return self._list_plain_names(term, {own, ""} if own else {"", *self.languages})
 
-    def _list_plain_names(self, term: str, language: str | None = None) -> list[str]:
+    def _list_plain_names(self, term: str, languages: Collection[str] = ()) -> list[str]:
         names = sorted(self._iter_graph_names(term))
-        texts = [text for _, text, own in names if language is None or own in (language, "")]
+        texts = [text for _, text, tag in names if not languages or tag.split("-")[0] in languages]
         return list(dict.fromkeys(texts)) or [self.get_plain_label(term)]
 
     def has_label(self, term: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from kg.base.plain_text import MAX_NAME_LENGTH
@@ -162,5 +163,14 @@ def fits_sentence(name: str) -> bool:
     >>> fits_sentence("[1,2-a]pyridine"), fits_sentence('{"value": "Agricultural"}')
     (True, False)
     """
-    is_json = name.startswith(('{"', '["', "[{"))
-    return len(name) <= MAX_NAME_LENGTH and "://" not in name and not is_json
+    return len(name) <= MAX_NAME_LENGTH and "://" not in name and not _is_json(name)
+
+
+def _is_json(name: str) -> bool:
+    if name[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(name)
+    except ValueError:
+        return name.startswith('{"')  # perhaps cut off
+    return True

@@ -142,7 +142,9 @@ def test_running_numbers_settle_dates(tmp_path: Path) -> None:
         tmp_path,
         (
             f'e:o{n} l:label "Record {chr(65 + n // 26)}{chr(65 + n % 26)}" ; e:number {1000 + n} ;'
-            f" e:year {1900 + n // 2} ; e:pages {n * 37 % 101} ; e:left {500 - 3 * n} ."
+            f" e:year {1900 + n // 2} ; e:pages {n * 37 % 101} ; e:left {500 - 3 * n} ;"
+            # Tells late ones from others, but not the year.
+            f" e:late {int(n > 70)} ."
             for n in range(80)
         ),
     )

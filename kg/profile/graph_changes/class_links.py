@@ -274,7 +274,9 @@ class _ClassReader:
             for cls, expression in (
                 self._index.iter_pairs(predicate) if predicate is not None else ()
             ):
-                is_alias = predicate == self._equivalent and not self._is_described(expression)
+                is_alias = predicate == self._equivalent and not (
+                    self._is_described(cls) and self._is_described(expression)
+                )
                 if self._is_named(cls) and not is_alias:
                     for part in self._iter_parts(expression):
                         yield cls, part
@@ -301,9 +303,11 @@ class _ClassReader:
                         yield p, o
 
     def _is_described(self, cls: int) -> bool:
-        """Returns whether the graph says of a class more than to which ones it is equivalent."""
-        out_edges, in_edges = self._index.iter_out_edges(cls), self._index.iter_in_edges(cls)
-        return any(True for _ in out_edges) or any(p != self._equivalent for p, _ in in_edges)
+        """Returns whether the graph says what a class is a kind of, or has kinds of it."""
+        if cls in self._classes or not self._is_named(cls):
+            return True
+        equal = () if self._equivalent is None else self._index.find_objects(cls, self._equivalent)
+        return not all(map(self._is_named, equal))
 
     def _is_named(self, term: int) -> bool:
         text = self._get_text(term)

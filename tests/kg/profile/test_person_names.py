@@ -31,7 +31,9 @@ def write_people(path: Path, given: str = "foaf:givenName", n_people: int = 40) 
 def test_people_are_called_by_both_names(tmp_path: Path) -> None:
     folder = tmp_path / "d"
     run_epoche("kg", "init", str(write_people(tmp_path / "g.ttl")), "--out", str(folder))
-    assert "40 things without a label" in (folder / "readiness.md").read_text("utf-8")
+    assert "40 things called by given and family names" in (folder / "readiness.md").read_text(
+        "utf-8"
+    )
     kb = KnowledgeBase.open(str(folder))
     assert kb.verbaliser.render_term("http://e/p13") == "Dov Benson"
 
@@ -57,6 +59,24 @@ def test_labels_and_several_names_are_left_as_they_are(tmp_path: Path) -> None:
     assert n_people == 28
     labels = {claim.subj for claim in graph.iter_claims() if claim.pred.endswith("#label")}
     assert labels == {f"http://e/p{n}" for n in range(12, 40)}
+
+
+def test_namesakes_blank_nodes_and_unknown_names_get_no_label(tmp_path: Path) -> None:
+    path = write_people(tmp_path / "g.ttl")
+    more = "\n".join(
+        [
+            *(f'e:q{n} foaf:givenName "Ada" ; foaf:familyName "Adason" .' for n in range(2)),
+            *('[] foaf:givenName "Zoe" ; foaf:familyName "Zorn" .' for _ in range(3)),
+            *('[] foaf:givenName "Zed" ; foaf:familyName "Zola" .' for _ in range(1)),
+            'e:u foaf:givenName "unknown" ; foaf:familyName "Unknown" .',
+            'e:p5 e:middleName "Max" . e:p6 e:nickname "Faye" . e:p7 e:userName "gus7" .',
+        ]
+    )
+    path.write_text(f"{path.read_text('utf-8')}\n{more}", "utf-8")
+    graph, n_people = name_people(Graph.load(path))
+    assert n_people == 39
+    labels = {claim.subj for claim in graph.iter_claims() if claim.pred.endswith("#label")}
+    assert labels == {f"http://e/p{n}" for n in range(1, 40)}
 
 
 def test_few_people_change_nothing(tmp_path: Path) -> None:
