@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kg.base.errors import EmptyGraphError
 from kg.base.plain_text import format_count, join_first
 from kg.claims import Claim
-from kg.terms import is_blank, to_ntriples
+from kg.terms import is_blank, is_literal, to_ntriples
 from kg.triples.base_iris import choose_base_iris
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index, Triple
@@ -137,7 +137,7 @@ class Graph:
         are_valid: dict[str, bool] = {}
         malformed = set()
         for term, text in enumerate(self.index.terms.texts):
-            if text[:1] != '"':
+            if not is_literal(text):
                 is_valid = is_blank(text) or _accepts(NamedNode, text)
             else:
                 # Only what follows the text of a literal can be malformed.

@@ -157,8 +157,7 @@ class EntitySampler:
 
     def _iter_unknowns(self, terms: list[int], anchor: int | None) -> Iterator[int]:
         """Yields those of ``MAX_CANDIDATES`` sampled terms that suit a U card."""
-        used, next_random, wants_true = self.used, self.rng.random, self.wants_true
-        anchors_of = self.unknowns.anchors
+        used, next_random, is_true = self.used, self.rng.random, self.unknowns.is_true
         # Well-known things have asserted values; labels must not tell them.
         unsuitable = self._asserted_unknowns if self.wants_derived else ()
         for _ in range(MAX_CANDIDATES):
@@ -171,7 +170,7 @@ class EntitySampler:
             if not terms:
                 continue
             x = terms[number]
-            if x not in unsuitable and (anchor is None or (anchor in anchors_of[x]) == wants_true):
+            if x not in unsuitable and (anchor is None or is_true(x, anchor) == self.wants_true):
                 yield x
 
     @cached_property

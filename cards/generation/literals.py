@@ -39,7 +39,7 @@ def parse_number(term: str) -> float | None:
     >>> parse_number('"12.5"^^<http://www.w3.org/2001/XMLSchema#decimal>')
     12.5
     """
-    if term[:1] != '"':
+    if not term.startswith('"'):
         return None
     try:
         value = float(term[1 : term.rindex('"')])
@@ -51,7 +51,7 @@ def parse_number(term: str) -> float | None:
 def parse_number_or_year(term: str) -> float | None:
     """Returns the value of a literal that is a number, or the year of one that is a date."""
     value = parse_number(term)
-    if value is None and term[:1] == '"':
+    if value is None and term.startswith('"'):
         date = _DATE_PARTS.fullmatch(get_lexical(term).strip())
         value = float(date[1]) if date else None
     return value

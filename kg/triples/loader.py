@@ -81,16 +81,19 @@ def detect_format(path: Path) -> str:
         GraphFormatError: neither is known; it says what the file seems to be.
     """
     name = path.name.lower().removesuffix(".gz")
-    format_name = FORMATS.get(Path(name).suffix) or find_format(path)
+    suffix = Path(name).suffix
+    if suffix in FORMATS:
+        return choose_format(path, FORMATS[suffix])
+    format_name = find_format(path)
     if format_name is None:
-        extensions, suffix = " ".join(FORMATS), Path(name).suffix
+        extensions = " ".join(FORMATS)
         advice = "unpack the file first" if suffix in _ARCHIVES else "rename or convert the file"
         raise find_format_error(path) or GraphFormatError(
             f"unknown graph format {suffix or '(no extension)'!r}",
             where=str(path),
             hint=f"Known extensions: {extensions}, each also with .gz; {advice}.",
         )
-    return choose_format(path, format_name)
+    return format_name
 
 
 @contextlib.contextmanager

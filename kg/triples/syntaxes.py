@@ -33,7 +33,7 @@ _RDF_FORMATS = {
 
 def recognise_syntax(head: bytes) -> str:
     """Returns the name of the syntax that a file begins like; empty if it is none of these."""
-    text = _decode(head).lstrip("\ufeff")
+    text = _decode(head)
     root = _skip_xml_prolog(text)
     if _OWL_ELEMENT.match(text, root):
         return "OWL/XML"
@@ -76,14 +76,14 @@ def choose_format(path: Path, format_name: str) -> str:
 
 
 def find_format(path: Path) -> str | None:
-    """Returns the format of a file whose extension names none: RDF/XML or Turtle, or None.
+    """Returns the format of a file whose extension names none: RDF/XML, Turtle or None.
 
     SPARQL and ShEx may begin like Turtle, but for "@prefix".
     """
     head = _read_head(path)
     if recognise_syntax(head) == "RDF/XML":
         return "RDF_XML"
-    text = _decode(head).lstrip("\ufeff")
+    text = _decode(head)
     start = _COMMENTS.match(text)
     return "TURTLE" if start and text.startswith(("@prefix", "@base"), start.end()) else None
 
@@ -122,8 +122,8 @@ def _is_packed(path: Path) -> bool:
 
 def _decode(head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return head.decode("utf-16", "replace")
-    return head.decode("utf-8", "replace")
+        return head.decode("utf-16", "replace").lstrip("\ufeff")
+    return head.decode("utf-8", "replace").lstrip("\ufeff")
 
 
 def _skip_xml_prolog(text: str) -> int:
