@@ -99,6 +99,7 @@ class EntitySampler:
         were set aside, so that false claims ask about frequent ones as often as true claims do."""
         self._holders_by_kind: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         self._rest_level_cache: dict[int, tuple[int, int]] = {}
+        self._is_shared_cache: dict[int, bool | None] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
     @property
@@ -258,10 +259,14 @@ class EntitySampler:
         is_entailed, get_words = self.pool.is_entailed, self.lookup.get_label_words
         anchor_words = frozenset() if anchor is None else get_words(anchor)
         n_shared = len(anchor_words & get_words(other)) if anchor_words else 0
+        compares_sharing = self.is_single and bool(self.pool.full.get_anchors(other))
+        is_shared = compares_sharing and self._has_shared_anchor(other)
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.
             if levels is not None and get_levels(x) != levels:
+                return False
+            if compares_sharing and self._has_shared_anchor(x) not in (is_shared, None):
                 return False
             if lacks_anchor and anchor is not None and is_entailed(x, anchor):
                 return False
@@ -271,6 +276,14 @@ class EntitySampler:
             return not anchor_words or len(anchor_words & get_words(x)) == n_shared
 
         return is_similar
+
+    def _has_shared_anchor(self, x: int) -> bool | None:
+        """Returns whether another term has an anchor of ``x``, too; None if ``x`` has none."""
+        if x not in self._is_shared_cache:
+            pool = self.pool.full
+            counts = [len(pool.get_holders(a)) for a in pool.get_anchors(x)]
+            self._is_shared_cache[x] = max(counts) > 1 if counts else None
+        return self._is_shared_cache[x]
 
     def _get_frequent_words(self, x: int) -> frozenset[str]:
         words = self._frequent_words_cache.get(x)

@@ -77,7 +77,7 @@ class Pool:
         self.hint = hint.casefold()
         self.telling = telling
         self.may_have_others = may_have_others
-        self._full = full or self
+        self.full = full or self
         self._list_cache: dict[tuple[bool, int], list[int]] = {}
         self._near_cache: dict[tuple[int, int, bool], frozenset[int]] = {}
         self._told_cache: dict[int, bool] = {}
@@ -213,7 +213,7 @@ class Pool:
         of those near the other term: a river in another river system hardly flows into the Rhine,
         though no rule on a card says so.
         """
-        full = self._full
+        full = self.full
         if fact.s not in (x, a) or fact.denied or fact.p not in full.shared_predicates:
             return True
         is_about_x = fact.s == x
@@ -231,9 +231,9 @@ class Pool:
         """
         if self.lookup.terms.is_literal(a):
             return False
-        related = self._full._related_terms
+        related = self.full._related_terms
         # A river that flows into another one does not flow into the sea as well.
-        p = None if self._full._is_part else self.p
+        p = None if self.full._is_part else self.p
         return any(related.are_related(own, a, p) for own in self.get_anchors(x))
 
     @cached_property
@@ -256,11 +256,11 @@ class Pool:
             return False
         is_told = self._told_cache.get(x)
         if is_told is None:
-            name, get_label = self._full.lookup.get_label(x), self._full.lookup.get_label
+            name, get_label = self.full.lookup.get_label(x), self.full.lookup.get_label
             min_digits = self.telling.min_digits
             is_told = self._told_cache[x] = any(
                 says_quantity(name, value, min_digits=min_digits) or says_code(name, value)
-                for value in map(get_label, self._full.get_anchors(x))
+                for value in map(get_label, self.full.get_anchors(x))
             )
         return is_told
 
@@ -282,7 +282,7 @@ class Pool:
         """Returns whether another part of the same whole, where each has its own, has an anchor."""
         if self.varying == "obj":
             return False
-        index = self._full.lookup.graph_index
+        index = self.full.lookup.graph_index
         return any(
             part != x and index.has_triple(part, self.p, a)
             for q, is_inverse in self.telling.wholes
