@@ -216,3 +216,30 @@ def test_sets_that_balance_are_drawn_as_before(monkeypatch: pytest.MonkeyPatch) 
     assert not card_set.lacks_balance()
     monkeypatch.setattr(CardSet, "lacks_balance", lambda _: False)
     assert make_cards(rivers, CardPlan(per_label=60, seed=12345)).cards == card_set.cards
+
+
+def test_who_shares_a_value_is_asked_about_with_each_label_equally_often(tmp_path: Path) -> None:
+    # Half of the cities are the only one of their country: nobody else keeps it if it is set aside.
+    lines = [PREFIXES]
+    for n in range(160):
+        country = n % 10 if n % 2 else 100 + n
+        lines.append(
+            f'ex:t{n} a ex:Town ; rdfs:label "{to_name(n)} Town" ; ex:country ex:l{country} ; '
+            f"ex:zone ex:z{n % 7} ."
+        )
+        lines.append(f'ex:l{country} a ex:Land ; rdfs:label "{to_name(country)}land" .')
+    lines += [f'ex:z{n} a ex:Zone ; rdfs:label "{to_name(n + 300)} time" .' for n in range(7)]
+    graph, rules = tmp_path / "g.ttl", tmp_path / "s.ttl"
+    graph.write_text("\n".join(lines), "utf-8")
+    rules.write_text(
+        f"{PREFIXES} ex:One a sh:NodeShape ; sh:targetSubjectsOf ex:country ; "
+        "sh:property [ sh:path ex:country ; sh:maxCount 1 ] .",
+        "utf-8",
+    )
+    kb = KnowledgeBase.open(None, [graph], [rules])
+    labels: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for seed in range(6):
+        for card in draw(kb, "country", per_label=15, seed=seed).cards:
+            labels[int(card.claim.subj.removeprefix(f"{EX}t")) % 2 == 1][card.label] += 1
+    assert all(len(set(counts.values())) <= 1 for counts in labels.values()), labels
+    assert labels[True]["U"] == 90
