@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from cards.generation.graph_lookup import Appearance, GraphLookup
+from cards.generation.pools import Pool
 
 MIN_FREQUENT_SHARE = 0.015
 """A word is frequent if at least this share of the names contains it: with a few hundred cards, a
@@ -73,3 +74,14 @@ def sort_by_similarity(
     return sorted(
         candidates, key=lambda x: _compare_appearances(get_appearance(x, predicate), appearance)
     )
+
+
+def has_shared_anchor(pool: Pool, x: int) -> bool | None:
+    """Returns whether another term of a pool has an anchor of ``x``, too; None if it has none."""
+    counts = [len(pool.get_holders(anchor)) for anchor in pool.get_anchors(x)]
+    return max(counts) > 1 if counts else None
+
+
+def count_shared_terms(pool: Pool) -> int:
+    """Counts the terms of a pool with an anchor that another term has, too."""
+    return sum(has_shared_anchor(pool, x) is True for x in pool.anchor_rows)

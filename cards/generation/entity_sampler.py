@@ -13,6 +13,7 @@ from cards.generation.balance import (
     MAX_SAMPLED_NAMES,
     count_shared_words,
     find_frequent_words,
+    has_shared_anchor,
     sort_by_similarity,
 )
 from cards.generation.graph_lookup import GraphLookup, to_degree_levels
@@ -44,6 +45,9 @@ class EntitySampler:
         matches_words: see ``CardPlan``.
         compares_rest: see ``make_similarity_test``.
     """
+
+    is_taxonomy = False
+    """Whether the predicate is a taxonomy, see ``taxonomies/``."""
 
     def __init__(
         self,
@@ -99,18 +103,12 @@ class EntitySampler:
         were set aside, so that false claims ask about frequent ones as often as true claims do."""
         self._holders_by_kind: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         self._rest_level_cache: dict[int, tuple[int, int]] = {}
-        self._is_shared_cache: dict[int, bool | None] = {}
         self._frequent_words_cache: dict[int, frozenset[str]] = {}
 
     @property
     def is_reflexive(self) -> bool:
         """Whether nobody could say that the predicate does not link something with itself."""
         return is_reflexive(self.lookup, self.pool.p)
-
-    @property
-    def is_taxonomy(self) -> bool:
-        """Whether the predicate is a taxonomy, see ``taxonomies/``."""
-        return False
 
     @property
     def is_always_strict(self) -> bool:
@@ -241,32 +239,31 @@ class EntitySampler:
     ) -> Callable[[int], bool]:
         """Returns a test whether an entity has the degree levels and frequent words of another.
 
-        The levels (``GraphLookup.get_degree_levels``) are those in the graph before facts were set
-        aside. Of an entity with many facts, more cards can be made without its value than of
-        others. With ``compares_rest`` the levels of the facts that the graph still has beside those
-        with the predicate must be equal, too: a reader of that graph can count them.
+        The levels (``GraphLookup.get_degree_levels``) are those before facts were set aside. Of an
+        entity with many facts, more cards can be made without its value than of others. With
+        ``compares_rest`` the levels of its facts beside those with the predicate must be equal,
+        too: a reader of the graph can count them. So must be whether others share an anchor of it.
 
         Args:
             other: the entity that others are compared with.
             anchor: if given, both must also share the same number of words with this term.
             lacks_anchor: whether an entity that has the anchor fails, too.
         """
-        get_levels = (
-            self._get_degree_levels if self.compares_rest else self.full_lookup.get_degree_levels
-        )
+        get_full_levels = self.full_lookup.get_degree_levels
+        get_levels = self._get_degree_levels if self.compares_rest else get_full_levels
         levels = get_levels(other) if self.strict else None
         words = self._get_frequent_words(other) if self.matches_words else None
         is_entailed, get_words = self.pool.is_entailed, self.lookup.get_label_words
         anchor_words = frozenset() if anchor is None else get_words(anchor)
         n_shared = len(anchor_words & get_words(other)) if anchor_words else 0
-        compares_sharing = self.is_single and bool(self.pool.full.get_anchors(other))
-        is_shared = compares_sharing and self._has_shared_anchor(other)
+        full_pool, is_last = self.pool.full, self.allows_any_anchor and not self.strict
+        is_shared = has_shared_anchor(full_pool, other) if self.is_single and not is_last else None
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.
             if levels is not None and get_levels(x) != levels:
                 return False
-            if compares_sharing and self._has_shared_anchor(x) not in (is_shared, None):
+            if is_shared is not None and has_shared_anchor(full_pool, x) not in (is_shared, None):
                 return False
             if lacks_anchor and anchor is not None and is_entailed(x, anchor):
                 return False
@@ -276,14 +273,6 @@ class EntitySampler:
             return not anchor_words or len(anchor_words & get_words(x)) == n_shared
 
         return is_similar
-
-    def _has_shared_anchor(self, x: int) -> bool | None:
-        """Returns whether another term has an anchor of ``x``, too; None if ``x`` has none."""
-        if x not in self._is_shared_cache:
-            pool = self.pool.full
-            counts = [len(pool.get_holders(a)) for a in pool.get_anchors(x)]
-            self._is_shared_cache[x] = max(counts) > 1 if counts else None
-        return self._is_shared_cache[x]
 
     def _get_frequent_words(self, x: int) -> frozenset[str]:
         words = self._frequent_words_cache.get(x)

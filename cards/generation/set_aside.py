@@ -15,13 +15,14 @@ from enum import IntEnum
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from cards.generation.balance import count_shared_terms
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.pools import Pool
 from cards.generation.prover import is_about_vocabulary
 from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from cards.generation.shortage import find_obstacle, has_kind, has_other_fact, list_anchors
-from kg.claims import Claim
+from kg.claims import LABELS, Claim
 from kg.entailment import Closure
 from kg.profile.graph_changes.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
@@ -248,10 +249,14 @@ def _iter_terms_by_suitability(
     First those of which a fact stays that is not a class, and among these first those with an
     anchor that another term keeps. Only about these can a card ask for the anchor that was set
     aside, because the E card of the triplet asks for the same. If others were asked about, too,
-    the links of those with a unique anchor would tell that the claim is false.
+    the links of those with a unique anchor would tell that the claim is false. The E and the C card
+    of the triplet ask about such terms, too: if all are needed, a third of them, and then others.
     """
     pool = need.pool
-    n_tried = 0
+    n_tried = n_shared = 0
+    # Of a pool of which few are needed, they are not counted.
+    is_tight = need.is_single and len(pool.anchor_rows) <= LARGE_POOL * need.n_terms
+    max_shared = count_shared_terms(pool) // len(LABELS) + 1 if is_tight else need.n_terms
     reserves: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(2 * len(_Keepers))]
     terms = _iter_in_random_order(list(pool.anchor_rows), rng)
     for x in terms:
@@ -266,14 +271,16 @@ def _iter_terms_by_suitability(
                 return
             continue
         has_fact = has_other_fact(pool.lookup, x, pool.p, drawn.facts)
-        if has_fact and keepers == _Keepers.OTHERS:
+        if has_fact and keepers == _Keepers.OTHERS and n_shared < max_shared:
+            n_shared += 1
             yield x, anchors
             continue
         reserves[keepers + (0 if has_fact else len(_Keepers))].append((x, anchors))
         if sum(map(len, reserves)) >= MAX_RESERVE * need.n_terms:
             break
-    for number, reserve in enumerate(reserves):
-        for x, anchors in reserve:
+    order = (_Keepers.NOBODY, _Keepers.OTHERS, _Keepers.DRAWN)
+    for number in (*order, *(len(_Keepers) + keepers for keepers in _Keepers)):
+        for x, anchors in reserves[number]:
             keepers = max(_find_keepers(pool, x, a, drawn) for a in anchors)
             if number % len(_Keepers) == _Keepers.OTHERS and keepers == _Keepers.DRAWN:
                 reserves[number + _Keepers.DRAWN].append((x, anchors))

@@ -12,6 +12,8 @@ from kg.triples.index import Index
 
 MIN_CEILING = 5
 """Minimum number of triplets of a predicate that is asked about."""
+MIN_SHARED_TOTAL = 15
+"""If predicates whose values are shared give fewer triplets, others are asked about, too."""
 LARGE_PREDICATE = 1_000
 """Number of facts above which at most a tenth of them may be set aside."""
 MIN_SHARED_LINKS = 0.5
@@ -48,8 +50,9 @@ FORMULA = (
     "names, facts and numbers of links do not match; where no triplet can be made, pairs of a YES "
     "and a NO are. Asked about are predicates that can give "
     f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
-    "true; if there is none, those with dates, numbers or things that few or no subjects share, of "
-    "which the total counts one triplet for four subjects."
+    f"true; if these give fewer than {MIN_SHARED_TOTAL} triplets, also those with dates, numbers "
+    "or things that few or no subjects share, of which the total counts one triplet for four "
+    "subjects."
 )
 
 

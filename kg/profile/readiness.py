@@ -12,6 +12,7 @@ from kg.graph import Graph
 from kg.profile.ceilings import (
     FORMULA,
     MIN_CEILING,
+    MIN_SHARED_TOTAL,
     compute_ceiling,
     count_balanced_triplets,
     estimate_triplets,
@@ -144,8 +145,9 @@ def assess_predicates(
         ]
 
     assessed = assess(needs_shared=True)
-    if not any(row.is_asked for row, _ in assessed):
-        assessed = assess(needs_shared=False)
+    if sum(row.counted for row, _ in assessed) < MIN_SHARED_TOTAL:
+        unshared = assess(needs_shared=False)
+        assessed = [a if a[0].is_asked else b for a, b in zip(assessed, unshared, strict=True)]
     assessed.sort(key=lambda pair: (-pair[1], -pair[0].facts * bool(pair[0].label), pair[0].iri))
     reason = f"{MAX_ASKED} others give more cards; name it with --pred"
     rows = [
@@ -335,7 +337,7 @@ def _advise(rows: tuple[Readiness, ...], *, is_vocabulary: bool) -> str:
             "Give the things unique, readable names: rdfs:label, skos:prefLabel, or a predicate of "
             "your own that ends in name, title or label."
         )
-    if all(row.subjects < 3 * MIN_CEILING for row in rows):
+    if all(row.subjects < 3 * MIN_CEILING for row in rows if row.is_fact):
         return f"Give more data: a predicate needs at least {3 * MIN_CEILING} subjects."
     return "Rules of your own can be added by --shapes."
 

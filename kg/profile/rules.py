@@ -183,6 +183,9 @@ def judge_predicate(
         reason = "subjects have several values, so another value contradicts nothing"
         return Judgement("", None, "", reason)
     contains = profile.value_kind == "things" and any(map(is_part, names))
+    if iri in declarations.transitive and not profile.chained_subjects:
+        reason = "it makes no chains of links that a NO could ask about the wrong way round"
+        return Judgement("", None, "", reason)
     if iri in declarations.transitive or contains:
         reason = "it says what contains or includes something, and that has several levels"
         return Judgement("", None, "", reason)

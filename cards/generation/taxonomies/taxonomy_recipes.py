@@ -34,10 +34,7 @@ class TaxonomyRecipes(Recipes):
         super().__init__(*args, **kwargs)
         self._taxonomy = taxonomy
 
-    @property
-    def is_taxonomy(self) -> bool:
-        """Whether the predicate is a taxonomy: always."""
-        return True
+    is_taxonomy = True
 
     @property
     def is_always_strict(self) -> bool:

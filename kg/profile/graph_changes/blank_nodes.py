@@ -16,7 +16,7 @@ from kg.claims import Claim
 from kg.graph import Graph
 from kg.profile.names import Names, Naming, choose_naming
 from kg.shapes.vocabulary import SH
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, iri_tail, write_literal
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, iri_tail, parse_literal, write_literal
 from kg.triples.index import Index
 from kg.vocabulary import NAMED_NODE, is_vocabulary
 from kg.words.coded_names import ClassNouns
@@ -29,6 +29,13 @@ MIN_DISTINCT_NAMES = 0.8
 """Minimum number of distinct names of the objects of a predicate, as a share of these, to be names
 of things rather than of parts that many things have."""
 
+MAX_CODE_LENGTH = 12
+"""Maximum length of a code that tells a part from others of its kind: "release 1.18.4 of LV2"."""
+
+_CODE_NOUNS = frozenset(
+    "code designation index key no number position rank revision sequence serial version".split()
+)
+"""What predicates are called, at the end, whose values tell parts apart."""
 _VALUE_NAMES = frozenset(("v", "value"))
 _LIST = frozenset((RDF + "first", RDF + "rest"))
 _SCHEMA = (RDF, RDFS, OWL, SH)
@@ -244,7 +251,8 @@ class _NodeNamer:
     def _find_nouns(self, owner: int, parts: Sequence[int]) -> dict[int, str]:
         """Returns what the parts of one thing are called; not those that something else is called.
 
-        A part is called by its own name, else by the predicate that leads to it, else by its class.
+        A part is called by its own name, else by the predicate that leads to it, else by its class,
+        at last with a code that only this part has, such as a number.
         """
         get_label, get_text = self._labels.get_plain_label, self._index.terms.get_text
         values = {
@@ -266,12 +274,30 @@ class _NodeNamer:
             noun = next(iter(self._nouns.list_nouns(node)), "")
             return noun if classes[noun] == 1 else ""
 
+        def find_coded_noun(node: int) -> str:
+            noun = next(iter(self._nouns.list_nouns(node)), "") or self._find_predicate_noun(
+                self._owners[node][1]
+            )
+            code = "" if node in self._own_names else self._find_code(node)
+            return f"{noun} {code}" if noun and code else ""
+
         found: dict[int, str] = {}
-        for find_noun in (find_own_name, find_link_noun, find_class_noun):
+        for find_noun in (find_own_name, find_link_noun, find_class_noun, find_coded_noun):
             nouns = {n: noun for n in parts if n not in found and (noun := find_noun(n))}
             counts = Counter([*nouns.values(), *found.values()])
             found |= {node: noun for node, noun in nouns.items() if counts[noun] == 1}
         return found
+
+    def _find_code(self, node: int) -> str:
+        """Finds the only code of a node that has one, such as its number or version."""
+        get_text, is_literal = self._index.terms.get_text, self._index.terms.is_literal
+        codes = {
+            parse_literal(get_text(value)).lexical
+            for p, value in self._links.get(node, ())
+            if is_literal(value) and self._find_predicate_noun(p).split(" ")[-1] in _CODE_NOUNS
+        }
+        code = codes.pop() if len(codes) == 1 else ""
+        return code if len(code) <= MAX_CODE_LENGTH and code.isprintable() else ""
 
     def _find_predicate_noun(self, p: int) -> str:
         noun = self._predicate_nouns.get(p)

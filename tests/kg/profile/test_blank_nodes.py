@@ -81,6 +81,22 @@ def test_a_step_without_facts_is_left_out_of_a_name(tmp_path: Path) -> None:
     ]
 
 
+def test_parts_of_one_kind_are_told_apart_by_their_codes(tmp_path: Path) -> None:
+    graph = load(
+        tmp_path,
+        """
+        ex:a rdfs:label 'Acme' ;
+            ex:release [ a ex:Release ; ex:revision '1.2' ; ex:day 4 ],
+                [ a ex:Release ; ex:revision '1.4' ; ex:day 5 ] ;
+            ex:wheel [ ex:number 1 ; ex:size 7 ], [ ex:number 2 ; ex:size 7 ],
+                [ ex:number 2 ; ex:size 8 ], [ ex:number 3 ; ex:version 8 ; ex:size 8 ],
+                [ ex:size 9 ], [ ex:number 'of a very long kind' ; ex:size 9 ] .
+        """,
+    )
+    names = ["release 1.2 of Acme", "release 1.4 of Acme", "wheel 1 of Acme"]
+    assert list_labels(name_blank_nodes(graph)) == names
+
+
 def test_a_name_of_its_own_suffices_if_others_do_not_have_it(tmp_path: Path) -> None:
     people = "".join(
         f"ex:p{n} rdfs:label 'Page {n}' ; schema:author [ schema:name 'Jo {n}' ; ex:age {n} ] .\n"

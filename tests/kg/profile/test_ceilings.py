@@ -345,3 +345,17 @@ def test_links_without_chains_have_no_wrong_way_round(tmp_path: Path) -> None:
     report = draft_report(tmp_path, lines)
     row = next(row for row in report["predicates"] if row["label"] == "has tag")
     assert row["reason"].startswith("it makes no chains of links")
+
+
+def test_few_cards_about_shared_values_do_not_displace_many_about_others(tmp_path: Path) -> None:
+    lines = [HEAD, "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> ."]
+    for n in range(90):
+        # No two have the same date, so that no true claim can be set aside.
+        day = f'"{1900 + n}-03-04"^^xsd:date'
+        lines.append(f'ex:t{n} a ex:Firm ; rdfs:label "{make_name(n)}" ; ex:foundingDate {day} ;')
+        lines.append(f"ex:knows ex:t{(n * 7 + 1) % 90}, ex:t{(n + 5) % 90} .")
+        if 0 < n < 42:
+            lines.append(f"ex:t{n} ex:partOf ex:t{(n - 1) // 3} .")
+    report = draft_report(tmp_path, lines)
+    counted = {row["label"]: row["counted"] for row in report["predicates"] if row["is_asked"]}
+    assert 0 < counted["part of"] < 15 < counted["founding date"]
