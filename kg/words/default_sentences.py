@@ -65,6 +65,9 @@ def make_default_wording(
     """
     parsed = parse_label(label, language)
     text = split_name(label) if is_english(language) else clean_text(label)
+    if parsed.kind == "quoted" and values in ("dates", "years") and is_participle(text):
+        # What has "created" a date was created on it.
+        parsed = parse_label(f"{text} {'on' if values == 'dates' else 'in'}", language)
     if parsed.kind in ("verb", "copula") and values not in ("", "booleans"):
         parsed = _fit_to_values(parsed, values, text)
     fact, denied, question = (

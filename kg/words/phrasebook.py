@@ -46,6 +46,7 @@ _PEOPLE = frozenset(
 )
 
 _YEAR = re.compile(r"1\d{3}|2[01]\d\d")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENTS = (XSD + "dateTime", XSD + "dateTimeStamp")
 _MIDNIGHT = re.compile(r'"-?\d+-\d\d-\d\dT00:00:00(?:\.0+)?(|Z|[+-]\d\d:\d\d)"\^\^<[^>]*>')
 _YEAR_WORD = re.compile(r"years?|\w*jahre?|années?|año|anno|ano|jaar")
@@ -340,7 +341,7 @@ class Phrasebook(EntityNames):
             return "years" if _YEAR.fullmatch(lexical) else "numbers"
         if datatype == XSD + "boolean":
             return "booleans"
-        return "dates" if is_moment(text) else ""
+        return "dates" if is_moment(text) or _DAY.fullmatch(lexical) else ""
 
     def _are_people(self, nodes: Iterable[int]) -> bool:
         """Returns whether each node has a class that is called "person", "player" or the like."""

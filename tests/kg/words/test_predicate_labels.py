@@ -219,6 +219,9 @@ VALUES = {
         "S was opened in O.", "Was S opened in O?", "S was not opened in O."),
     ("appointedOn", "dates"): (
         "S was appointed on O.", "Was S appointed on O?", "S was not appointed on O."),
+    ("created", "dates"): ("S was created on O.", "Was S created on O?", "S was not created on O."),
+    ("founded", "years"): ("S was founded in O.", "Was S founded in O?", "S was not founded in O."),
+    ("expired", "dates"): ("S expired on O.", "Did S expire on O?", "S did not expire on O."),
     # Nobody is resigned on a day.
     ("resignedOn", "dates"): ("S resigned on O.", "Did S resign on O?", "S did not resign on O."),
     ("listedSince", "dates"): (
