@@ -136,6 +136,9 @@ def count_balanced_triplets(
 def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
     """Says why a predicate gives fewer than ``MIN_CEILING`` triplets."""
     n = profile.nameable_subjects
+    if 2 * profile.said_by_class > profile.known_subjects:
+        which = f"{profile.said_by_class:,} of {format_count(profile.known_subjects, 'subject')}"
+        return f"the class of {which} says it (owl:hasValue), so that it is never unknown"
     if n < 3 * MIN_CEILING or 2 * n < profile.subjects:
         if 2 * profile.blank_subjects > profile.subjects:
             which = "all" if profile.blank_subjects == profile.subjects else "most"

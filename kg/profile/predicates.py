@@ -32,7 +32,7 @@ from kg.profile.record_nouns import (
     names_record_part,
 )
 from kg.single_values import SingleValue, find_single_value
-from kg.terms import RDF_TYPE, XSD, parse_literal
+from kg.terms import OWL, RDF_TYPE, XSD, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
 
@@ -125,6 +125,8 @@ class PredicateProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Number of values that two or more nameable subjects have."""
     is_said_by_names: bool
     """Whether names say what it links: "Nile (Africa)" that the Nile is in Africa."""
+    said_by_class: int
+    """Number of subjects whose value follows from their class, so that it is never unknown."""
     leads_to_parts: bool
     """Whether it links things to parts that are named after them: "address of Acme"."""
     is_in_names: bool
@@ -219,7 +221,10 @@ class GraphProfiler:
             subjects.setdefault(s, []).append(o)
         counts = Counter(o for _, o in pairs)
         known = self._list_known_values(p)
-        named = self._select_named(known, subjects)
+        members = self._find_members_with_value(p)
+        named = self._select_named(
+            {s: every for s, every in known.items() if s not in members}, subjects
+        )
         of_named = {s: every for s, every in known.items() if is_nameable(s)}
         objects = {o for every in of_named.values() for o in every}
         holders = Counter(value for values in named.values() for value in values)
@@ -277,6 +282,7 @@ class GraphProfiler:
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
             is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
+            said_by_class=len(members & known.keys()),
             leads_to_parts=2 * n_parts > len(named_links),
             is_in_names=n_contained - n_by_chance
             > MAX_CONTAINED_SHARE * (len(sample) - n_by_chance),
@@ -302,6 +308,17 @@ class GraphProfiler:
             s: list(filter(is_nameable, every)) for s, every in known.items() if is_nameable(s)
         }
         return msgspec.structs.replace(profile, ends=find_chain_ends(links, self._names.get_words))
+
+    def _find_members_with_value(self, p: int) -> set[int]:
+        """Finds the members of classes of which axioms say that all members have some value."""
+        get_id, find_subjects = self._index.terms.get, self._index.find_subjects
+        on_property, has_value = get_id(OWL + "onProperty"), get_id(OWL + "hasValue")
+        if on_property is None or has_value is None or self._rdf_type is None:
+            return set()
+        classes = [
+            c for c in find_subjects(on_property, p) if self._index.find_objects(c, has_value)
+        ]
+        return {s for c in classes for s in self._closure.find_subjects(self._rdf_type, c)}
 
     def _list_known_values(self, p: int) -> dict[int, list[int]]:
         """Lists the values of each subject, also those that follow from other facts."""

@@ -359,3 +359,19 @@ def test_few_cards_about_shared_values_do_not_displace_many_about_others(tmp_pat
     report = draft_report(tmp_path, lines)
     counted = {row["label"]: row["counted"] for row in report["predicates"] if row["is_asked"]}
     assert 0 < counted["part of"] < 15 < counted["founding date"]
+
+
+def test_what_a_class_says_of_its_members_is_never_unknown(tmp_path: Path) -> None:
+    lines = [HEAD, "@prefix owl: <http://www.w3.org/2002/07/owl#> ."]
+    for sex, cls in (("male", "Man"), ("female", "Woman")):
+        lines.append(
+            f"ex:{cls} owl:equivalentClass [ a owl:Restriction ; owl:onProperty ex:sex ; "
+            f"owl:hasValue ex:{sex} ] . ex:{sex} rdfs:label '{sex}' ."
+        )
+    for n in range(60):
+        cls = "Woman" if n % 2 else "Man"
+        lines.append(f'ex:p{n} a ex:{cls} ; rdfs:label "{make_name(n)}" ; ex:age {n % 50} .')
+    lines += [f"ex:p{n} ex:sex ex:{'female' if n % 2 else 'male'} ." for n in range(60)]
+    row = next(r for r in draft_report(tmp_path, lines)["predicates"] if r["label"] == "sex")
+    reason = "the class of 60 of 60 subjects says it (owl:hasValue), so that it is never unknown"
+    assert (row["ceiling"], row["reason"]) == (0, reason)
