@@ -32,10 +32,8 @@ of things rather than of parts that many things have."""
 MAX_CODE_LENGTH = 12
 """Maximum length of a code that tells a part from others of its kind: "release 1.18.4 of LV2"."""
 
-_CODE_NOUNS = frozenset(
-    ("code", "designation", "index", "key", "no", "number", "position", "rank")
-    + ("revision", "sequence", "serial", "version")
-)
+_CODES = "code designation index key no number position rank revision sequence serial version"
+_CODE_NOUNS = frozenset(_CODES.split(" "))
 """What predicates are called, at the end, whose values tell parts apart."""
 _VALUE_NAMES = frozenset(("v", "value"))
 _LIST = frozenset((RDF + "first", RDF + "rest"))
