@@ -53,8 +53,8 @@ MAX_PREDICTION_BYTES: Final = 8 * 2**20
 
 _MAX_SHOWN = 5
 _ROW_ENDINGS: Final = (".jsonl", ".ndjson", ".csv", ".tsv", WORKBOOK_ENDING)
-_REQUEST_KEYS: Final = ("custom_id", "key")
-"""Keys under which batches of OpenAI, Anthropic and Gemini give the id of a request."""
+_REQUEST_KEYS: Final = ("custom_id", "key", "recordId")
+"""Keys under which batches of OpenAI, Anthropic, Gemini and Bedrock give the id of a request."""
 FAILED_REQUEST: Final = "Need Retry"
 """What the scripts of DeepJSONEval write as the output of a request that failed."""
 
@@ -359,7 +359,7 @@ def _open_records(
 ) -> PredictedSystem:
     """Takes extractions out of their records, and counts under which keys they were."""
     replies: list[Reply] = []
-    keys: Counter[str] = Counter()
+    places: Counter[str] = Counter()
     foreign_keys: Counter[str] = Counter()
     n_foreign = n_with_confidences = n_annotated = 0
     for reply in found.replies:
@@ -374,7 +374,7 @@ def _open_records(
                     problem=record.error,
                 )
             elif record.keys:
-                keys[record.keys] += 1
+                places[f"{clean_text(record.keys, 100)!r} of {record.form}"] += 1
                 opened = read_extraction(record.value)
                 quotes = [list(quote) for quote in record.quotes]
                 parts = reply.parts | ({QUOTES: quotes} if quotes else {})
@@ -386,6 +386,9 @@ def _open_records(
                     confidence=reply.confidence,
                     notes=reply.notes,
                     parts=parts,
+                    problem="; ".join(
+                        filter(None, (record.reason if opened.problem else "", opened.problem))
+                    ),
                 )
         plain = names.split_annotations(reply.id, reply.value)
         if plain is not None:
@@ -401,9 +404,8 @@ def _open_records(
             foreign_keys.update(clean_text(key, 40) for key in reply.value)
         replies.append(reply)
     notes += tuple(
-        f"{format_count(count, 'extraction')} of {len(replies)} taken from under "
-        f"{clean_text(key, 100)!r} of its record"
-        for key, count in sorted(keys.items())
+        f"{format_count(count, 'extraction')} of {len(replies)} taken from under {place}"
+        for place, count in sorted(places.items())
     )
     if n_with_confidences:
         notes += (f"{n_with_confidences} of {len(replies)} have values with confidences",)
