@@ -14,7 +14,7 @@ from eval.extraction.samples.annotated_values import (
     split_annotations,
 )
 from eval.extraction.samples.documents import strip_markers
-from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
+from eval.extraction.samples.gold_records import DOCUMENT_PATH_KEYS, list_declared_keys
 from eval.extraction.samples.sample import MARKS, Sample
 from eval.extraction.view import read_extraction
 from eval.harness.reply import Reply
