@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
-from eval.extraction.samples.envelopes import VALUE_KEYS, open_record
+from eval.extraction.samples.envelopes import VALUE_KEYS
+from eval.extraction.samples.opened_records import PredictedSystem, open_records
 from eval.extraction.samples.prediction_rows import (
     are_extractions,
     choose_id_field,
@@ -24,10 +25,7 @@ from eval.extraction.samples.prediction_rows import (
 )
 from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
-from eval.extraction.verdicts.quotes import QUOTES
-from eval.extraction.view import read_extraction
 from eval.harness.predictions.reader import (
-    CONFIDENCES,
     PredictionFile,
     PredictionFormat,
     Predictions,
@@ -57,14 +55,6 @@ _REQUEST_KEYS: Final = ("custom_id", "key", "recordId")
 """Keys under which batches of OpenAI, Anthropic, Gemini and Bedrock give the id of a request."""
 FAILED_REQUEST: Final = "Need Retry"
 """What the scripts of DeepJSONEval write as the output of a request that failed."""
-
-
-class PredictedSystem(msgspec.Struct, frozen=True):
-    """The predictions of one system."""
-
-    predictions: Predictions
-    notes: tuple[str, ...] = ()
-    """What a reader must know about them, one clause each."""
 
 
 def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
@@ -117,9 +107,9 @@ def read_system(
             unclear which of its folders has the predictions.
     """
     if file.path.is_dir():
-        return _open_records(_read_folder(file, names), names)
+        return open_records(_read_folder(file, names), names)
     found, notes = _read_file(file, names, form)
-    return _open_records(found, names, notes)
+    return open_records(found, names, notes)
 
 
 def describe_system(file: PredictionFile) -> dict[str, Any]:
@@ -352,69 +342,3 @@ def _read_object(value: dict[str, Any], file: PredictionFile, names: SampleNames
 
 def _make_reply(id_: str, value: Any, system: str, names: SampleNames) -> Reply:
     return msgspec.structs.replace(names.read_value(id_, value), id=id_, system=system)
-
-
-def _open_records(
-    found: Predictions, names: SampleNames, notes: tuple[str, ...] = ()
-) -> PredictedSystem:
-    """Takes extractions out of their records, and counts under which keys they were."""
-    replies: list[Reply] = []
-    places: Counter[str] = Counter()
-    foreign_keys: Counter[str] = Counter()
-    n_foreign = n_with_confidences = n_annotated = 0
-    for reply in found.replies:
-        if reply.status == "ok":
-            record = open_record(reply.value, names.get_declared_keys(reply.id))
-            if record.error:
-                reply = Reply(
-                    id=reply.id,
-                    system=reply.system,
-                    repeat=reply.repeat,
-                    status="error",
-                    problem=record.error,
-                )
-            elif record.keys:
-                places[f"{clean_text(record.keys, 100)!r} of {record.form}"] += 1
-                opened = read_extraction(record.value)
-                quotes = [list(quote) for quote in record.quotes]
-                parts = reply.parts | ({QUOTES: quotes} if quotes else {})
-                reply = msgspec.structs.replace(
-                    opened,
-                    id=reply.id,
-                    system=reply.system,
-                    repeat=reply.repeat,
-                    confidence=reply.confidence,
-                    notes=reply.notes,
-                    parts=parts,
-                    problem="; ".join(
-                        filter(None, (record.reason if opened.problem else "", opened.problem))
-                    ),
-                )
-        plain = names.split_annotations(reply.id, reply.value)
-        if plain is not None:
-            n_annotated += plain.confidences is None
-            n_with_confidences += plain.confidences is not None
-            confidences = {} if plain.confidences is None else {CONFIDENCES: plain.confidences}
-            reply = msgspec.structs.replace(
-                reply, value=plain.value, parts=confidences | reply.parts
-            )
-        declared = names.get_declared_keys(reply.id)
-        if isinstance(reply.value, dict) and reply.value and declared.isdisjoint(reply.value):
-            n_foreign += bool(declared)
-            foreign_keys.update(clean_text(key, 40) for key in reply.value)
-        replies.append(reply)
-    notes += tuple(
-        f"{format_count(count, 'extraction')} of {len(replies)} taken from under {place}"
-        for place, count in sorted(places.items())
-    )
-    if n_with_confidences:
-        notes += (f"{n_with_confidences} of {len(replies)} have values with confidences",)
-    if n_annotated:
-        notes += (f"{n_annotated} of {len(replies)} have values with annotations",)
-    if n_foreign:
-        shown = [key for key, _ in foreign_keys.most_common(_MAX_SHOWN)]
-        notes += (
-            f"{n_foreign} of {len(replies)} extractions have no field of their schema; their keys: "
-            f"{', '.join(shown)}{', …' if len(foreign_keys) > len(shown) else ''}",
-        )
-    return PredictedSystem(replace(found, replies=tuple(replies)), notes)
