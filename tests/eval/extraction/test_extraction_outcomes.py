@@ -12,7 +12,7 @@ from eval.extraction.row import ExtractionRow
 from eval.extraction.row_builder import build_row
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from eval.extraction.scorer import score_sample
-from eval.extraction.settings import DEFAULT_MATCHING, Matching
+from eval.extraction.settings import DEFAULT_MATCHING, SPECIFICATION_MATCHING, Matching
 from eval.harness.reply import Reply
 
 SCHEMA: dict[str, Any] = {
@@ -268,3 +268,26 @@ def test_confidence_of_the_reply_stands_for_its_fields() -> None:
     risks = measure(*rows).field_risks
     assert (risks["born"].n, risks["born"].wrong, risks["born"].aurc.value) == (2, 1, 0.25)
     assert (risks["tags"].n, risks["tags"].wrong) == (2, 0)
+
+
+def test_right_fields_of_an_invalid_reply_are_no_errors() -> None:
+    """What one field makes invalid is no fault of others that are right in another spelling."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "day": {"type": "string", "format": "date"},
+            "cabin": {"enum": ["economy", "premium economy"]},
+            "total": {"type": "number", "x-tolerance": 0.01},
+            "issued": {"type": "string", "format": "date"},
+        },
+    }
+    gold = {"day": "2024-03-15", "cabin": "premium economy", "total": 100, "issued": "2024-01-02"}
+    found = {"day": "15/03/2024", "cabin": "Premium Economy", "total": 100.5, "issued": "no idea"}
+    sample = Sample(id="1", text="", schema=schema, expected=gold)
+    score = score_sample(sample, found).score
+    assert not score.valid
+    assert (score.tally.right, score.tally.strict) == (3, 2)
+    assert score.error_fields == {"wrong_type issued": 1}
+    # In the specification's reading, what the schema forbids is a fault.
+    literal = score_sample(sample, found, SPECIFICATION_MATCHING).score
+    assert literal.error_fields.keys() >= {"wrong_type cabin", "wrong_type day"}
