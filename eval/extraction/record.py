@@ -120,15 +120,17 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     """The extraction quality score with its parts."""
 
     score: Estimate
-    """Mean of the samples' scores: the headline."""
+    """Mean of the samples' scores."""
     micro: Estimate
     """The same formula applied to the micro averages of the parts."""
     components: dict[str, Component]
     """``schema_validity``, ``field_f1_partial``, ``type_accuracy``, ``no_hallucination``."""
     interpretation: str
-    """``Excellent``, ``Good``, ``Moderate`` or ``Poor``, or those that its interval spans; empty if
-    there is no score."""
+    """``Excellent``, ``Good``, ``Moderate`` or ``Poor``, or those that the interval of the headline
+    spans; empty if it has no value."""
     meaning: str = ""
+    rated: Headline = "extraction_quality_score"
+    """The headline, which ``interpretation`` is a word for."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):

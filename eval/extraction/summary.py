@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from eval.extraction.configuration.config import METRIC_GROUPS
@@ -24,6 +24,10 @@ OUTCOME_METRICS: Final = (
 """What became of the fields; printed beside the headline, which may hide it."""
 
 
+_RATED_NAMES: Final[Mapping[Headline, str]] = {
+    "extraction_quality_score": "extraction quality score",
+    "field_accuracy_macro": "field accuracy",
+}
 MAX_PRINTED_REASONS: Final = 3
 """Maximum number of lines on why replies are invalid that are printed per system."""
 _MAX_PRINTED_FIELDS = 3
@@ -63,7 +67,7 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
         yield from list_invalid_reasons(system, MAX_PRINTED_REASONS)
         if system.quality.interpretation:
             yield (
-                f"  {system.quality.interpretation} by extraction quality score. "
+                f"  {system.quality.interpretation} by {_RATED_NAMES[system.quality.rated]}. "
                 f"{system.quality.meaning}"
             )
 

@@ -63,9 +63,8 @@ def _describe_scores(run: RunData) -> Iterator[str]:
 def _describe_score(headline: Headline, name: str, system: SystemReport) -> str:
     score = system.metrics[headline]
     span = format_interval(headline, score.low, score.high)
-    # The words are those of the quality score.
-    word = system.quality.interpretation if headline == "extraction_quality_score" else ""
-    inside = ", ".join(part for part in (word.lower(), span) if part)
+    word = system.quality.interpretation.lower() if headline == system.quality.rated else ""
+    inside = ", ".join(part for part in (word, span) if part)
     text = f"{format_name(name)} {format_value(headline, score.value)}"
     return f"{text} ({inside})" if inside else text
 

@@ -146,6 +146,7 @@ def build_system_report(
         main_sample_sums.totals,
         plan.weights,
         plan.confidence,
+        (plan.headline, metrics[plan.headline]),
     )
     # Invalid replies count as in the headline. Replies without a known cost are left out, because
     # ``cost_usd:n`` is 0 for them.
@@ -185,7 +186,7 @@ def build_system_report(
     )
     outcomes = _count_outcomes(system_rows, plan.failed)
     grades, errors = grade_metrics(metrics), count_errors(system_rows)
-    recommendation = build_recommendation(metrics, breakdowns, grades, errors)
+    recommendation = build_recommendation(metrics, breakdowns, grades, errors, plan.headline)
     if recommendation.verdict.startswith(NO_VERDICT):
         # The score's own word may be certain while the hallucination rate is not.
         quality = replace(quality, meaning=recommendation.verdict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from eval.extraction.aggregate import MeasurementPlan, aggregate_rows
@@ -291,3 +292,25 @@ def test_right_fields_of_an_invalid_reply_are_no_errors() -> None:
     # In the specification's reading, what the schema forbids is a fault.
     literal = score_sample(sample, found, SPECIFICATION_MATCHING).score
     assert literal.error_fields.keys() >= {"wrong_type cabin", "wrong_type day"}
+
+
+def test_words_for_a_system_follow_what_ranks_it() -> None:
+    """Three of five values are wrong in every document, though valid and of the right types."""
+    keys = "abcde"
+    schema = {"type": "object", "properties": {key: {"type": "string"} for key in keys}}
+    gold = {key: f"value {key}" for key in keys}
+    sample = Sample(id="", text="", schema=schema, expected=gold)
+    wrong = gold | dict.fromkeys("abc", "something else")
+    rows = [
+        build_row(
+            msgspec.structs.replace(sample, id=str(number)),
+            Reply(id=str(number), system="s", value=wrong),
+            DEFAULT_MATCHING,
+        )
+        for number in range(60)
+    ]
+    plan = MeasurementPlan(resamples=200, headline="field_accuracy_macro", failed="zero")
+    system = aggregate_rows(rows, plan).systems["s"]
+    assert system.metrics["field_accuracy_macro"].value == 0.4
+    assert (system.quality.interpretation, system.quality.rated) == ("Poor", plan.headline)
+    assert system.recommendation.verdict.startswith("Not recommended")
