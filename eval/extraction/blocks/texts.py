@@ -12,6 +12,7 @@ from eval.blocks.text_format import format_name, spell_count
 from eval.extraction.blocks.comparison_texts import describe_differences
 from eval.extraction.blocks.metric_texts import describe_metric, format_interval, format_value
 from eval.extraction.blocks.run_data import RunData
+from eval.extraction.metrics.notes import describe_ambiguous_values
 from eval.extraction.record import Headline, SystemReport
 from kg.base.plain_text import join_first, join_list
 
@@ -129,6 +130,11 @@ def list_caveats(run: RunData) -> tuple[str, ...]:
         sentences.append(
             f"Replies that are no valid instance of their schema: {bad:,}. They {worth}."
         )
+    sentences += [
+        f"{format_name(name)}: {describe_ambiguous_values(system.ambiguous_values)}."
+        for name, system in run.systems
+        if system.ambiguous_values
+    ][:_MAX_NAMES]
     if run.report.n_samples < 30:
         sentences.append(
             "With so few samples the intervals are wide, and few differences can be found."

@@ -45,7 +45,7 @@ from eval.extraction.metrics.metric_definitions import (
     SEVERITY_METRICS,
     TOKEN_EFFICIENCY,
 )
-from eval.extraction.metrics.notes import system_notes
+from eval.extraction.metrics.notes import count_ambiguous_values, system_notes
 from eval.extraction.metrics.performance import measure_performance
 from eval.extraction.metrics.quality_report import QUALITY_COLUMNS, compute_quality
 from eval.extraction.metrics.quality_score import CREDIT_WEIGHTS, SCORE_PARTS
@@ -230,6 +230,7 @@ def build_system_report(
         grades=grades,
         sla=check_service_levels(metrics, plan.requirements),
         recommendation=recommendation,
+        ambiguous_values=count_ambiguous_values(system_rows),
         notes=tuple(system_notes(outcomes, metrics, system_rows, plan)),
     )
 

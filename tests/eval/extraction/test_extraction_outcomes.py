@@ -14,6 +14,7 @@ from eval.extraction.row_builder import build_row
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from eval.extraction.scorer import score_sample
 from eval.extraction.settings import DEFAULT_MATCHING, SPECIFICATION_MATCHING, Matching
+from eval.extraction.summary import render_metrics
 from eval.harness.reply import Reply
 
 SCHEMA: dict[str, Any] = {
@@ -314,3 +315,25 @@ def test_words_for_a_system_follow_what_ranks_it() -> None:
     assert system.metrics["field_accuracy_macro"].value == 0.4
     assert (system.quality.interpretation, system.quality.rated) == ("Poor", plan.headline)
     assert system.recommendation.verdict.startswith("Not recommended")
+
+
+def test_two_readings_and_the_strict_one_are_said_where_they_are_seen() -> None:
+    """An ambiguous notation is no small print: the terminal and the page say what settles it."""
+    schema = {"type": "object", "properties": {"d": {"type": "string", "format": "date"}}}
+    gold = {"d": "2024-03-05"}
+    sample = Sample(id="s", text="", schema=schema, expected=gold)
+    rows = [
+        build_row(sample, Reply(id="s", system="m", value={"d": found}), DEFAULT_MATCHING)
+        for found in ("05/03/2024", "5 March 2024", "2024-03-05")
+    ]
+    numbered = [msgspec.structs.replace(row, repeat=number) for number, row in enumerate(rows)]
+
+    def render(*rows: ExtractionRow) -> str:
+        report = aggregate_rows(rows, MeasurementPlan(resamples=50, repeats=len(rows)))
+        return "\n".join(render_metrics(report))
+
+    text = render(*numbered[:2])
+    assert "1 wrong field would be right in another reading" in text
+    assert "date_order" in text
+    assert "strict reading, without rules: schema validity 0.000, field F1 0.000" in text
+    assert "reading" not in render(rows[2])
