@@ -145,7 +145,7 @@ def test_unusable_replies_are_not_called_failed_calls(tmp_path: Path) -> None:
 
 def test_page_one_says_that_values_have_two_readings(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"d": {"type": "string", "format": "date"}}}
-    sample = Sample(id="s", text="", schema=schema, expected={"d": "2024-03-05"})
+    sample = Sample(id="s", text="x", schema=schema, expected={"d": "2024-03-05"})
     predicted = {"d": "05/03/2024"}
     score = score_sample(sample, predicted).score
     row = ExtractionRow(id="s", system="one", outcome="OK", predicted=predicted, score=score)

@@ -12,7 +12,7 @@ import msgspec
 from eval.extraction.samples.envelopes import open_record
 from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.verdicts.quotes import QUOTES
-from eval.extraction.view import read_extraction
+from eval.extraction.view import ENCODED_TWICE, read_extraction
 from eval.harness.predictions.reader import CONFIDENCES, Predictions
 from eval.harness.reply import Reply
 from kg.base.plain_text import clean_text, format_count
@@ -35,7 +35,7 @@ def open_records(
     replies: list[Reply] = []
     places: Counter[str] = Counter()
     foreign_keys: Counter[str] = Counter()
-    n_foreign = n_with_confidences = n_annotated = n_joined = 0
+    n_foreign = n_with_confidences = n_annotated = n_joined = n_encoded = 0
     joined: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
     for reply in found.replies:
@@ -60,7 +60,7 @@ def open_records(
                     system=reply.system,
                     repeat=reply.repeat,
                     confidence=reply.confidence,
-                    notes=reply.notes,
+                    notes=(*reply.notes, *opened.notes),
                     parts=parts,
                     problem="; ".join(
                         filter(None, (record.reason if opened.problem else "", opened.problem))
@@ -81,6 +81,7 @@ def open_records(
         if isinstance(reply.value, dict) and reply.value and declared.isdisjoint(reply.value):
             n_foreign += bool(declared)
             foreign_keys.update(clean_text(key, 40) for key in reply.value)
+        n_encoded += ENCODED_TWICE in reply.notes
         replies.append(reply)
     notes += tuple(
         f"{format_count(count, 'extraction')} of {len(replies)} taken from under {place}"
@@ -90,6 +91,8 @@ def open_records(
         notes += (f"{n_with_confidences} of {len(replies)} have values with confidences",)
     if n_annotated:
         notes += (f"{n_annotated} of {len(replies)} have values with annotations",)
+    if n_encoded:
+        notes += (f"of {n_encoded} of {len(replies)}, {ENCODED_TWICE}",)
     if left_out:
         notes += (f"keys beside values are left out: {_list_keys(sorted(left_out))}",)
     if n_joined:

@@ -25,6 +25,7 @@ from eval.extraction.samples.prediction_rows import (
 )
 from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
+from eval.extraction.view import ENCODED_TWICE
 from eval.harness.predictions.reader import (
     PredictionFile,
     PredictionFormat,
@@ -213,6 +214,8 @@ def _read_reply(id_: str, path: Path, system: str, names: SampleNames) -> Reply:
         reply = names.read_value(id_, path.read_bytes().decode(errors="replace"))
     else:
         reply = names.read_value(id_, document.value)
+        if isinstance(document.value, str) and reply.status == "ok":
+            reply = msgspec.structs.replace(reply, notes=(ENCODED_TWICE,))
     return msgspec.structs.replace(reply, id=id_, system=system)
 
 
@@ -228,13 +231,15 @@ def _read_file(
     header = read_header(file.path).names if rows else ()
     columns = {*header, *(key for _, row in rows for key in row)}
     field_map = dict(form.field_map)
+    notes: tuple[str, ...] = ()
     if "id" not in field_map:
         found_keys = [key for key in (form.id, *ID_KEYS, *_REQUEST_KEYS) if key in columns]
         if found_keys:
             field_map["id"] = choose_id_field(rows, found_keys, names)
     if "value" not in field_map and form.value not in columns:
-        for key in [key for key in VALUE_KEYS if key in columns][:1]:
+        for key in [key for key in (*VALUE_KEYS, form.name_field("raw")) if key in columns][:1]:
             field_map["value"] = key
+            notes += (f"extractions are read from the field {key!r}",)
     mapped = replace(form, field_map=field_map)
     id_field = mapped.name_field("id")
 
@@ -247,9 +252,11 @@ def _read_file(
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     if names.rows_are_numbered and id_field not in columns:
         rows = list(_number_rows(rows, id_field, file.path, names))
-    notes: tuple[str, ...] = ()
     if "value" not in form.field_map and are_extractions(rows, mapped, names):
         notes = (f"rows are extractions themselves; their ids are in {clean_text(id_field, 60)!r}",)
+        nested = [key for key in header if names.splits_column(key, header)]
+        if nested:
+            notes += (f"columns are read as fields of objects: {join_list(nested[:_MAX_SHOWN])}",)
         rows = [(where, make_record(row, mapped, names, bool(header))) for where, row in rows]
     elif not header and mapped.name_field("value") in columns:
         rows = [(where, mark_failed_row(row, mapped)) for where, row in rows]
