@@ -245,11 +245,11 @@ def _read_pairs(
     schema_paths = {document.path for document in schemas}
     others = [document for document in documents if document.path not in schema_paths]
     finder = _SchemaFinder(schemas, schema)
-    gold = _choose_gold(folder, others, finder)
+    gold, base = _choose_gold(folder, others, finder)
     notes += _describe_left_out(documents, gold, schemas, finder)
     texts = _find_texts([*files, *beside])
     places: Counter[str] = Counter()
-    for document, name in _name_documents(gold, folder):
+    for document, name in _name_documents(gold, base):
         if document.problem:
             yield name, iter([Row(1, None, document.problem)])
             continue
@@ -353,8 +353,10 @@ class _SchemaFinder:
         return self._schemas[0].value if len(self._schemas) == 1 else None
 
 
-def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder) -> list[Document]:
-    """Returns the gold documents among others, such as predictions and lists of sources.
+def _choose_gold(
+    folder: Path, documents: list[Document], finder: _SchemaFinder
+) -> tuple[list[Document], Path]:
+    """Returns the gold documents among others, such as predictions, and the folder they are in.
 
     Raises:
         MissingFileError: there is none.
@@ -377,15 +379,29 @@ def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder)
             hint="Gold is one JSON file per document, with a schema of the same name in another "
             "folder; or rows with schema and expected_output.",
         )
-    preferred = {path: group for path, group in groups.items() if path.name.lower() in GOLD_NAMES}
+    roots = {path: _find_gold_root(path, folder) for path in groups}
+    preferred = {path: group for path, group in groups.items() if roots[path]}
     if preferred and not named:
         groups = preferred
     found = [document for group in groups.values() for document in group]
     if named or len(groups) == 1 or len({strip_markers(one.path) for one in found}) == len(found):
-        return found
+        return found, folder
+    # Within one folder with gold, documents of the same name are others.
+    root = roots[next(iter(groups))]
+    if root is not None and all(roots[path] == root for path in groups):
+        return found, root
     names = [path.relative_to(folder).as_posix() for path in groups]
     raise RecordError(
         f"the same documents are in several folders: {join_list(names[:8])}",
         where=str(folder),
         hint="Name the one with the gold: --gold FOLDER.",
     )
+
+
+def _find_gold_root(path: Path, folder: Path) -> Path | None:
+    """Returns the outermost folder on the way from ``folder`` that is named like one with gold."""
+    parts = path.relative_to(folder).parts
+    if folder.resolve().name.lower() in GOLD_NAMES:
+        return folder
+    at = next((at for at, part in enumerate(parts, start=1) if part.lower() in GOLD_NAMES), None)
+    return None if at is None else folder.joinpath(*parts[:at])

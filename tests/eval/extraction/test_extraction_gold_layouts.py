@@ -533,7 +533,7 @@ def test_cells_are_read_by_the_types_of_the_schema(
 ) -> None:
     row = {"id": "d1", "schema": {"type": "object"} | schema, "expected": {"age": 36}}
     samples = load_gold(str(write_json(tmp_path / "gold.json", [row]))).samples
-    assert SampleNames(samples).read_cells("d1", {"age": cell}) == value
+    assert SampleNames(samples).read_cells("d1", {"age": cell}) == {"age": value}
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -10,7 +10,11 @@ import pytest
 
 from eval.extraction.samples.gold import load_gold
 from eval.extraction.samples.gold_records import list_gold_rows
+from eval.extraction.samples.prediction_files import read_system
+from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.scorer import score_sample
+from eval.extraction.view import read_extraction
+from eval.harness.predictions.reader import PredictionFile, PredictionFormat
 
 ADA, EVE, BOB = ({"name": name, "age": age} for name, age in (("Ada", 36), ("Eve", 1), ("Bob", 7)))
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
@@ -87,3 +91,23 @@ def test_an_explicit_null_in_gold_says_without_a_schema_that_there_is_no_value(
     invented = score_sample(sample, {"a": "x", "c": "made up", "f": [], "g": None}).score
     assert (invented.tally.left_out, invented.tally.absent, invented.tally.spurious) == (3, 4, 1)
     assert invented.by["name"]["b"].left_out == 1
+
+
+@pytest.mark.parametrize("source", [".", "gold"])
+def test_gold_of_the_same_name_in_two_folders_is_scored_together(
+    tmp_path: Path, source: str
+) -> None:
+    for kind in ("gold", "runs"):
+        for group, value in (("x", ADA), ("y", EVE)):
+            path = tmp_path / kind / group / "bill.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(value))
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    samples = load_gold(
+        str(tmp_path / source), schema=tmp_path / "schema.json", predictions=[tmp_path / "runs"]
+    ).samples
+    assert {one.id: one.expected for one in samples} == {"x/bill": ADA, "y/bill": EVE}
+    form = PredictionFormat(value="value", noun="sample", read_value=read_extraction)
+    file = PredictionFile("s", tmp_path / "runs")
+    replies = read_system(file, SampleNames(samples), form).predictions.replies
+    assert {reply.id: reply.value for reply in replies} == {"x/bill": ADA, "y/bill": EVE}
