@@ -78,7 +78,7 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
     quotes: list[tuple[str, str]] = []
     current = value
     form, reason = "its record", ""
-    while isinstance(current, dict) and len(keys) < _MAX_LEVELS:
+    while isinstance(current, dict | list) and len(keys) < _MAX_LEVELS:
         reply = read_server_reply(
             current, declared, lambda one: _count_declared_keys(one, declared)
         )
@@ -87,7 +87,7 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
             if reply.error:
                 return Record(None, ".".join(keys), error=reply.error)
             current, form, reason = reply.value, reply.form, reply.reason
-        elif _is_foreign(current, declared):
+        elif isinstance(current, dict) and _is_foreign(current, declared):
             key = _find_value_key(current, declared, _INNER_KEYS if keys else VALUE_KEYS)
             error = find_error(current)
             if error and (key is None or not current[key]):

@@ -23,6 +23,8 @@ _SERVER_KEYS: Final = frozenset(
 """Keys that servers write beside a reply."""
 _CARRIERS: Final = ("body", "message", "response", "result", "modelOutput", "output")
 """Keys of an object around a reply, such as a record of a batch."""
+_LISTS: Final = ("choices", "candidates", "output", "content", "tool_calls")
+"""Keys of the lists of a reply."""
 _MAX_CARRIERS: Final = 4
 _SPEAKERS: Final = ("assistant", "model")
 _CUT_OFF: Final = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete")
@@ -60,16 +62,42 @@ def read_server_reply(
     is only a reply if the value in it has more of the declared keys.
 
     Args:
-        record: the object.
+        record: the object, or a list of parts of a reply.
         declared: the keys that an extraction may have at the top.
         count_declared: counts the declared keys of a value, which may be a text of JSON.
     """
+    if isinstance(record, list):
+        return _read_list(record, declared, count_declared)
     reply = _find_reply(record, declared, count_declared)
-    if reply is None or ((reply.marked or reply.error) and not record.keys() <= set(declared)):
+    if reply is None or _is_marked(reply, [record], declared):
         return reply
     n_record, n_value = count_declared(record), count_declared(reply.value)
     is_own = n_value < n_record or (n_value == n_record and reply.keys[0] in declared)
     return None if is_own else reply
+
+
+def _is_marked(
+    reply: ServerReply, records: list[dict[str, Any]], declared: Collection[str]
+) -> bool:
+    """Returns whether a reply has a mark of a server beside keys that the schema has not."""
+    has_other_key = any(not record.keys() <= set(declared) for record in records)
+    return has_other_key and (reply.marked or bool(reply.error))
+
+
+def _read_list(
+    parts: list[Any], declared: Collection[str], count_declared: Callable[[Any], int]
+) -> ServerReply | None:
+    """Reads the list of a reply alone, as where a row is a reply with the id of a sample."""
+    if not _are_objects(parts):
+        return None
+    for key in _LISTS:
+        reply = _find_reply({key: parts}, declared, count_declared)
+        if reply is not None and reply.keys:
+            n_parts, n_value = max(map(count_declared, parts)), count_declared(reply.value)
+            if not _is_marked(reply, parts, declared) and n_parts and n_value <= n_parts:
+                return None
+            return msgspec.structs.replace(reply, keys=reply.keys[1:] or reply.keys)
+    return None
 
 
 def _find_reply(
@@ -191,7 +219,10 @@ def _read_message(record: dict[str, Any], count: Callable[[Any], int]) -> Server
     has_role = record.get("role") in _SPEAKERS
     content = record.get("content")
     parts = content if _are_objects(content) else []
-    has_call = any(_find_call(part)[0] for part in parts)
+    calls = record.get("tool_calls")
+    has_call = any(
+        _find_call(part)[0] for part in (*parts, *(calls if _are_objects(calls) else ()))
+    )
     is_text = bool(parts) and all(part.get("type") in _TEXT_TYPES for part in parts)
     if not (has_role or has_call or is_text):
         return None

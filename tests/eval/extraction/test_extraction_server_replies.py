@@ -77,6 +77,34 @@ def test_a_reply_of_a_server_is_opened_whatever_keys_the_schema_has(fields: str,
     assert opened.form != "its record"
 
 
+@pytest.mark.parametrize("key", ["choices", "candidates", "output", "content", "message", "body"])
+@pytest.mark.parametrize("fields", EXTRACTIONS)
+def test_a_part_of_a_reply_is_opened_where_a_row_is_a_reply(fields: str, key: str) -> None:
+    """Of ``{"id": "a1", "content": […]}``, the field ``content`` is the prediction."""
+    value = EXTRACTIONS[fields]
+    replies = [reply for reply in write_replies(value).values() if key in reply]
+    assert replies
+    for reply in replies:
+        assert open_record(reply[key], frozenset(value)).value == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"type": "text", "text": "hello"}],
+        [{"name": "f", "arguments": {"x": 1}}, {"name": "g"}],
+        [{"message": "hello", "role": "x"}],
+        [{"other": 1}],
+        [],
+        ["content"],
+    ],
+)
+def test_a_list_that_looks_like_a_part_stays_one(value: list[Any]) -> None:
+    declared = {"type", "text", "name", "arguments", "message", "role"}
+    opened = open_record(value, declared)
+    assert opened.form == "its record"
+
+
 @pytest.mark.parametrize(
     "value",
     [
