@@ -162,7 +162,12 @@ TERMS: tuple[tuple[str, str], ...] = (
     (
         "EQS",
         "Extraction quality score: schema validity, partial F1, type accuracy and 1 less the "
-        "hallucination rate, weighted. From 0.90 excellent, from 0.75 good, from 0.60 moderate.",
+        "hallucination rate, weighted.",
+    ),
+    (
+        "Good",
+        "Words for a system follow the metric that ranks it: from 0.90 excellent, from 0.75 good, "
+        "from 0.60 moderate.",
     ),
     (
         "Interval",
