@@ -109,7 +109,7 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     """One part of the extraction quality score."""
 
     weight: float
-    """Normalised: the weights of all parts add up to 1."""
+    """The weights of all parts add up to 1."""
     value: float | None
     """Micro average of the part as it enters the score (for hallucination: 1 − rate)."""
     macro: float | None
@@ -120,15 +120,14 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     """The extraction quality score with its parts."""
 
     score: Estimate
-    """Mean of the samples' scores: the headline."""
     micro: Estimate
     """The same formula applied to the micro averages of the parts."""
     components: dict[str, Component]
     """``schema_validity``, ``field_f1_partial``, ``type_accuracy``, ``no_hallucination``."""
     interpretation: str
-    """``Excellent``, ``Good``, ``Moderate`` or ``Poor``, or those that its interval spans; empty if
-    there is no score."""
+    """Word for the headline (``rated``), or those that its interval spans; empty if it has none."""
     meaning: str = ""
+    rated: Headline = "extraction_quality_score"
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -389,6 +388,7 @@ class SystemReport(msgspec.Struct, frozen=True, kw_only=True):
     grades: tuple[Grade, ...]
     sla: dict[Level, ServiceLevel]
     recommendation: Recommendation
+    ambiguous_values: int = 0
     notes: tuple[str, ...] = ()
 
 

@@ -8,6 +8,7 @@ from eval.extraction.samples.sample import Sample
 from eval.extraction.scorer import score_sample
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.quotes import QUOTES, check_quotes, iter_value_quotes, read_quotes
+from eval.extraction.verdicts.reply_faults import describe_fault
 from eval.harness.grid import RowKey
 from eval.harness.predictions.reader import CONFIDENCES
 from eval.harness.reply import Reply, Vote
@@ -44,7 +45,7 @@ def build_row(sample: Sample, reply: Reply, matching: Matching) -> ExtractionRow
     outcome: Outcome = "INVALID" if not score.valid else "NULLS" if score.nulls else "OK"
     if not parsed:
         outcome = "ERROR" if reply.status == "error" else "UNPARSABLE"
-    problem = reply.problem
+    problem = describe_fault(reply.raw, reply.problem) if outcome == "UNPARSABLE" else reply.problem
     if outcome == "INVALID":
         problem = "not valid under the schema: " + "; ".join(
             score.schema_errors[:_MAX_SHOWN_ERRORS]

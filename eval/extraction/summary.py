@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from eval.extraction.configuration.config import METRIC_GROUPS
 from eval.extraction.manifest import ExtractionManifest
+from eval.extraction.metrics.notes import describe_ambiguous_values
 from eval.extraction.record import Estimate, ExtractionReport, Headline, SystemReport
 from kg.base.plain_text import clean_text
 
@@ -24,6 +25,16 @@ OUTCOME_METRICS: Final = (
 """What became of the fields; printed beside the headline, which may hide it."""
 
 
+_READINGS: Final = (
+    ("schema validity", "schema_validity", "schema_validity"),
+    ("field F1", "field_f1_strict", "field_f1"),
+    ("exact match", "exact_match", "exact_match"),
+)
+"""Name, metric, and the metric that has its strict reading."""
+_RATED_NAMES: Final[Mapping[Headline, str]] = {
+    "extraction_quality_score": "extraction quality score",
+    "field_accuracy_macro": "field accuracy",
+}
 MAX_PRINTED_REASONS: Final = 3
 """Maximum number of lines on why replies are invalid that are printed per system."""
 _MAX_PRINTED_FIELDS = 3
@@ -60,12 +71,31 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
                 f"  {metric:<{width}}  "
                 f"{_format_value(system.metrics.get(metric), report.confidence)}"
             )
+        yield from _describe_strict_reading(system)
+        if system.ambiguous_values:
+            yield f"  {describe_ambiguous_values(system.ambiguous_values)}."
         yield from list_invalid_reasons(system, MAX_PRINTED_REASONS)
         if system.quality.interpretation:
             yield (
-                f"  {system.quality.interpretation} by extraction quality score. "
+                f"  {system.quality.interpretation} by {_RATED_NAMES[system.quality.rated]}. "
                 f"{system.quality.meaning}"
             )
+
+
+def _describe_strict_reading(system: SystemReport) -> Iterator[str]:
+    """Yields what no rule and no tolerance would leave, if that is less."""
+    pairs = [
+        (name, system.metrics.get(counted), system.metrics.get(f"{literal}_literal"))
+        for name, counted, literal in _READINGS
+    ]
+    known = [
+        (name, counted.value, strict.value)
+        for name, counted, strict in pairs
+        if counted is not None and strict is not None
+    ]
+    if any(counted != strict for _, counted, strict in known):
+        shown = (f"{name} {strict:.3f}" for name, _, strict in known if strict is not None)
+        yield f"  strict reading, without rules: {', '.join(shown)}"
 
 
 def list_invalid_reasons(system: SystemReport, max_reasons: int) -> Iterator[str]:

@@ -15,6 +15,7 @@ from kg.base.files import to_json_bytes
 from kg.base.strict_json import parse_json
 
 _TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
+ENCODED_TWICE: Final = "its JSON is a text with JSON, which was read"
 
 
 class ExtractionView(msgspec.Struct, frozen=True):
@@ -66,5 +67,11 @@ def _read_text(text: str, *, array_root: bool) -> Reply:
         return Reply(
             status="invalid", raw=make_storable(text), problem=problem, output_chars=len(text)
         )
-    raw = "" if read.exact else make_storable(text)
-    return Reply(value=read.value, raw=raw, output_chars=len(text))
+    value = read.value
+    notes: tuple[str, ...] = ()
+    if isinstance(value, str):
+        inner = read_json_reply(value, array_root=array_root)
+        if isinstance(inner.value, dict | list) and is_flat_enough(inner.value):
+            value, notes = inner.value, (ENCODED_TWICE,)
+    raw = "" if read.exact and not notes else make_storable(text)
+    return Reply(value=value, raw=raw, output_chars=len(text), notes=notes)

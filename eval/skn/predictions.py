@@ -55,7 +55,9 @@ def score_predictions(
         SettingError: no judge is named.
         EpocheError: as ``run_in_folder``.
     """
-    samples, replayed = read_inputs(options)
+    # Only judges read searches, unless a file of them is named.
+    needs_searches = not options.no_judge or options.search is not None
+    samples, replayed = read_inputs(options, needs_searches=needs_searches)
     for path in (options.out / name for name in (SKN.rows_file, *SKN.item_files)):
         check_output(path, [file.path for file in files])
     form = PredictionFormat(

@@ -64,8 +64,14 @@ def run(options: RunOptions) -> RunResult[SknManifest]:
         raise
 
 
-def read_inputs(options: RunOptions) -> tuple[Sequence[Sample], Path | None]:
+def read_inputs(
+    options: RunOptions, *, needs_searches: bool = True
+) -> tuple[Sequence[Sample], Path | None]:
     """Reads the samples and finds the replayed searches, and checks that no file is overwritten.
+
+    Args:
+        options: what is run.
+        needs_searches: whether a system or judge reads the searches, so that there must be one.
 
     Raises:
         EpocheError: as ``run``.
@@ -78,7 +84,7 @@ def read_inputs(options: RunOptions) -> tuple[Sequence[Sample], Path | None]:
     for path in (*list_run_files(options.out), *recorded):
         check_output(path, read)
     require_owned_folder(options.out, (ROWS, MANIFEST))
-    if replayed is not None:
+    if replayed is not None and needs_searches:
         require_recorded_searches(replayed, samples[: options.limit])
     return samples, replayed
 

@@ -31,7 +31,8 @@ class NotJsonError(ValueError):
 
     def __init__(self, what: str, line: int = 0, column: int = 0) -> None:
         position = f" at line {line}" if line > 1 else f" at column {column}" if line else ""
-        super().__init__(what + position)
+        # Some of the parser's reasons end with "at", so that the position can follow.
+        super().__init__((what.removesuffix(" at") if position else what) + position)
         self.what = what
         self.line = line
         self.column = column

@@ -141,3 +141,14 @@ def test_unusable_replies_are_not_called_failed_calls(tmp_path: Path) -> None:
         "one: types that came",
     ):
         assert notes[title].endswith("Fields of invalid replies are in it as they came."), title
+
+
+def test_page_one_says_that_values_have_two_readings(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"d": {"type": "string", "format": "date"}}}
+    sample = Sample(id="s", text="x", schema=schema, expected={"d": "2024-03-05"})
+    predicted = {"d": "05/03/2024"}
+    score = score_sample(sample, predicted).score
+    row = ExtractionRow(id="s", system="one", outcome="OK", predicted=predicted, score=score)
+    caveats = " ".join(build_section(write_result_folder(tmp_path, [sample], [row])).caveats)
+    assert "one: 1 wrong field would be right in another reading" in caveats
+    assert "date_order" in caveats

@@ -16,6 +16,7 @@ from eval.blocks.charts import (
     Zone,
 )
 from eval.blocks.text_format import format_name, format_number, to_chart_estimate
+from eval.extraction.blocks.metric_texts import describe_metric
 from eval.extraction.blocks.run_data import RunData
 from eval.extraction.metrics.quality_score import interpret_score
 from eval.extraction.record import Estimate, SystemReport
@@ -30,7 +31,7 @@ ZONES = tuple(
         (0.9, 1.0, "right"),
     )
 )
-"""The score's four meanings as zones of the gauge, named as the score names them."""
+"""The headline's four meanings as zones of the gauge, named as the report names them."""
 
 _CATEGORY_SIGNS = {"exact": "✓", "partial": "~", "incorrect": "✗", "missed": "○", "spurious": "+"}
 _RADAR_AXES = (
@@ -42,18 +43,19 @@ _RADAR_AXES = (
 
 
 def build_gauge(name: str, system: SystemReport) -> Figure:
-    """Builds the gauge of a system's quality score."""
-    score, meaning = system.quality.score, system.quality.meaning
+    """Builds the gauge of a system's headline."""
+    score, meaning = system.metrics[system.quality.rated], system.quality.meaning
+    name_of_score = describe_metric(system.quality.rated).full_name
     estimate = to_chart_estimate(score)
     zones = "; ".join(f"{zone.name} from {format_number(zone.low, 2)}" for zone in ZONES)
     verdict = system.quality.interpretation or "no score"
     return Figure(
         format_name(name),
-        f"Extraction quality score: {verdict}. {meaning}."
+        f"{name_of_score[:1].upper()}{name_of_score[1:]}: {verdict}. {meaning}."
         if meaning
         else f"{verdict}: {score.why or 'nothing to score'}.",
         GaugeChart(estimate, ZONES),
-        f"A half circle from 0 to 1 with the zones {zones}. The score is {estimate.text}, its "
+        f"A half circle from 0 to 1 with the zones {zones}. The value is {estimate.text}, its "
         f"interval {estimate.interval_text or 'unknown'}.",
     )
 

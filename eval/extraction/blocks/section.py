@@ -33,6 +33,7 @@ from eval.extraction.blocks import (
 )
 from eval.extraction.blocks.comparison import build_comparison_parts
 from eval.extraction.blocks.exports import NO_PARQUET, SAMPLES, build_data_tables, has_parquet
+from eval.extraction.blocks.metric_texts import describe_metric
 from eval.extraction.blocks.recommendations import build_recommendations
 from eval.extraction.blocks.row_summaries import RowSummary
 from eval.extraction.blocks.run_data import RunData, read_run
@@ -155,9 +156,8 @@ def _build_summary(run: RunData) -> Iterator[Block]:
             yield Paragraphs((f"{format_name(name)}: {advice.verdict}.",))
             yield Paragraphs(points, "list")
     if len(run.systems) > 1:  # the gauge of a single one is the section's overview
-        yield from _build_charts(
-            run, quality_charts.build_gauge, "Extraction quality score", "small"
-        )
+        title = describe_metric(run.report.headline).full_name
+        yield from _build_charts(run, quality_charts.build_gauge, title, "small")
     yield from _build_charts(run, quality_charts.build_radar, "The parts of the score")
 
 

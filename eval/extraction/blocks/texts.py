@@ -12,6 +12,7 @@ from eval.blocks.text_format import format_name, spell_count
 from eval.extraction.blocks.comparison_texts import describe_differences
 from eval.extraction.blocks.metric_texts import describe_metric, format_interval, format_value
 from eval.extraction.blocks.run_data import RunData
+from eval.extraction.metrics.notes import describe_ambiguous_values
 from eval.extraction.record import Headline, SystemReport
 from kg.base.plain_text import join_first, join_list
 
@@ -63,9 +64,8 @@ def _describe_scores(run: RunData) -> Iterator[str]:
 def _describe_score(headline: Headline, name: str, system: SystemReport) -> str:
     score = system.metrics[headline]
     span = format_interval(headline, score.low, score.high)
-    # The words are those of the quality score.
-    word = system.quality.interpretation if headline == "extraction_quality_score" else ""
-    inside = ", ".join(part for part in (word.lower(), span) if part)
+    word = system.quality.interpretation.lower() if headline == system.quality.rated else ""
+    inside = ", ".join(part for part in (word, span) if part)
     text = f"{format_name(name)} {format_value(headline, score.value)}"
     return f"{text} ({inside})" if inside else text
 
@@ -130,6 +130,11 @@ def list_caveats(run: RunData) -> tuple[str, ...]:
         sentences.append(
             f"Replies that are no valid instance of their schema: {bad:,}. They {worth}."
         )
+    sentences += [
+        f"{format_name(name)}: {describe_ambiguous_values(system.ambiguous_values)}."
+        for name, system in run.systems
+        if system.ambiguous_values
+    ][:_MAX_NAMES]
     if run.report.n_samples < 30:
         sentences.append(
             "With so few samples the intervals are wide, and few differences can be found."
@@ -157,7 +162,12 @@ TERMS: tuple[tuple[str, str], ...] = (
     (
         "EQS",
         "Extraction quality score: schema validity, partial F1, type accuracy and 1 less the "
-        "hallucination rate, weighted. From 0.90 excellent, from 0.75 good, from 0.60 moderate.",
+        "hallucination rate, weighted.",
+    ),
+    (
+        "Good",
+        "Words for a system follow the metric that ranks it: from 0.90 excellent, from 0.75 good, "
+        "from 0.60 moderate.",
     ),
     (
         "Interval",

@@ -46,14 +46,9 @@ def system_notes(
             f"{outcomes.nulls} replies have nulls where the schema allows none. Each counts as a "
             "field left out; in the strict reading (schema_validity_literal) they are invalid."
         )
-    n_ambiguous = int(system_rows.integers[:, INTEGER_COLUMNS.index("ambiguous_values")].sum())
+    n_ambiguous = count_ambiguous_values(system_rows)
     if n_ambiguous:
-        yield (
-            f"{n_ambiguous} wrong fields would be right in another reading: a date such as "
-            "01/02/2024, or an amount such as 1.234, 5 mil or kr 50. Nothing is guessed; "
-            "metrics.field_matching sets the order of day and month (date_order) and the "
-            "decimal_mark."
-        )
+        yield f"{describe_ambiguous_values(n_ambiguous)}."
     n_without_score = outcomes.scored - metrics["extraction_quality_score"].n
     if n_without_score:
         yield (
@@ -75,6 +70,21 @@ def system_notes(
             f"{n_bounded} replies have arrays that are too large for an optimal alignment: their "
             "scores may be too low."
         )
+
+
+def count_ambiguous_values(system_rows: SystemRows) -> int:
+    """Counts the wrong fields that would be right in another reading."""
+    return int(system_rows.integers[:, INTEGER_COLUMNS.index("ambiguous_values")].sum())
+
+
+def describe_ambiguous_values(count: int) -> str:
+    """Says that values have two readings, and what settles them."""
+    fields = "1 wrong field" if count == 1 else f"{count:,} wrong fields"
+    return (
+        f"{fields} would be right in another reading: a date such as 01/02/2024, or an amount such "
+        "as 1.234, 5 mil or kr 50. Nothing is guessed; metrics.field_matching sets the order of "
+        "day and month (date_order) and the decimal_mark"
+    )
 
 
 def run_notes(n_samples: int, plan: MeasurementPlan) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from eval.extraction.metrics.quality_score import SCORE_PARTS, ScoreWeights, interpret_interval
-from eval.extraction.record import Component, Estimate, Quality
+from eval.extraction.record import Component, Estimate, Headline, Quality
 from eval.stats.bootstrap import Distribution, Floats, ResampledCounts, round_significant
 from eval.stats.estimates import estimate_column
 
@@ -27,8 +27,9 @@ def compute_quality(
     totals: Mapping[str, float],
     weights: ScoreWeights,
     confidence: float,
+    headline: tuple[Headline, Estimate],
 ) -> Quality:
-    """Computes the quality score with its parts.
+    """Computes the quality score with its parts, and the word for the headline.
 
     Args:
         score: the mean over samples, with its interval.
@@ -37,12 +38,13 @@ def compute_quality(
         totals: sums over all samples by column, including those of the parts.
         weights: weights of the parts.
         confidence: nominal coverage of the interval.
+        headline: name and value of the metric that the word is for.
     """
     column_indexes = [columns.index(name) for name in QUALITY_COLUMNS]
     total_sums = data.totals[column_indexes][None, :]
     parts = compute_micro_parts(total_sums)[0]
     n_with_score = totals["extraction_quality_score:n"]
-    rating, meaning = interpret_interval(score)
+    rating, meaning = interpret_interval(headline[1])
     return Quality(
         score=score,
         micro=_compute_micro_value(data, column_indexes, total_sums, weights, confidence),
@@ -56,6 +58,7 @@ def compute_quality(
             )
             for name, weight, part in zip(SCORE_PARTS, weights.shares, parts, strict=True)
         },
+        rated=headline[0],
         interpretation=rating,
         meaning=meaning,
     )

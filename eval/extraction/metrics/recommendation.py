@@ -1,9 +1,11 @@
 """Applies the specification's decision tree (4.5.10); lists reasons, strengths and weaknesses.
 
-The tree uses the quality score and the hallucination rate. There is a verdict only if it is the
-same throughout the intervals of both; otherwise what they allow is named. The reasons say whether
-each limit is met, and which limits an interval includes. The tree is also applied to each
-complexity bin, because a system may be good enough for simple schemas only.
+The tree uses the headline and the hallucination rate, so what ranks systems also decides what is
+said of them: the headline is the quality score or, of extractions made elsewhere, field accuracy.
+There is a verdict only if it is the same throughout the intervals of both; otherwise what they
+allow is named. The reasons say whether each limit is met, and which limits an interval includes.
+The tree is also applied to each complexity bin, because a system may be good enough for simple
+schemas only.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from eval.extraction.record import (
     Errors,
     Estimate,
     Grade,
+    Headline,
     Recommendation,
 )
 from eval.extraction.verdicts.sample_score import UNDECLARED_FIELDS_KEY
@@ -53,6 +56,8 @@ _MIN_F1_GAP = 0.05
 
 _METRIC_NAMES: Final[Mapping[str, str]] = {
     "extraction_quality_score": "extraction quality score",
+    "field_accuracy_macro": "field accuracy",
+    "field_accuracy": "field accuracy",
     "schema_validity": "schema validity",
     "field_f1_partial": "field F1 (partial)",
     "exact_match": "exact match",
@@ -62,7 +67,9 @@ _METRIC_NAMES: Final[Mapping[str, str]] = {
     "latency_p95_s": "p95 latency",
 }
 _SECOND_METRICS = ("latency_p95_s",)
-_FRACTION_METRICS = ("extraction_quality_score", "field_f1_partial")
+_FRACTION_METRICS = (
+    *("extraction_quality_score", "field_f1_partial", "field_accuracy_macro", "field_accuracy"),
+)
 _GROUP_NAMES: Final[Mapping[Dimension, str]] = {
     "type": "fields of type {}",
     "depth": "fields at depth {}",
@@ -79,9 +86,12 @@ def build_recommendation(
     breakdowns: Mapping[Dimension, Breakdown],
     grades: Sequence[Grade],
     errors: Errors,
+    headline: Headline = "extraction_quality_score",
 ) -> Recommendation:
     """Builds the recommendation for a system, with its reasons."""
-    branches = _evaluate_branches(metrics)
+    branches = _evaluate_branches(metrics, headline)
+    # Groups have one average of the field accuracy.
+    of_group = "field_accuracy" if headline == "field_accuracy_macro" else headline
     verdict = _select_verdict(branches, metrics)
     caveats = tuple(_iter_caveats(branches, metrics))
     if verdict.startswith(NO_VERDICT):
@@ -91,7 +101,7 @@ def build_recommendation(
         reasons=(*_iter_reasons(verdict, branches, metrics), *caveats),
         branches=branches,
         by_complexity={
-            name: _select_verdict(_evaluate_branches(group.metrics), group.metrics)
+            name: _select_verdict(_evaluate_branches(group.metrics, of_group), group.metrics)
             for name, group in breakdowns["complexity"].groups.items()
         },
         strengths=tuple(_iter_strengths(metrics, grades)),
@@ -99,12 +109,13 @@ def build_recommendation(
     )
 
 
-def _evaluate_branches(metrics: Mapping[str, Estimate]) -> tuple[Branch, ...]:
+def _evaluate_branches(metrics: Mapping[str, Estimate], score: str) -> tuple[Branch, ...]:
+    """Evaluates the branches; each first checks the score, then the rate."""
     branches: list[Branch] = []
     any_taken = False
     for verdict, min_score, max_rate in DECISION_TREE:
         checks = (
-            check_limit("extraction_quality_score", metrics, min_score),
+            check_limit(score, metrics, min_score),
             check_limit("hallucination_rate", metrics, max_rate, is_minimum=False, strict=True),
         )
         is_taken = not any_taken and have_all_passed(checks) is True
@@ -114,7 +125,7 @@ def _evaluate_branches(metrics: Mapping[str, Estimate]) -> tuple[Branch, ...]:
 
 
 def _select_verdict(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -> str:
-    worst, best = _find_extreme_verdicts(metrics)
+    worst, best = _find_extreme_verdicts(metrics, branches[0].checks[0].metric)
     if worst != best:
         return (
             f"{NO_VERDICT}, the intervals allow anything from {_LEVELS[worst]} to {_LEVELS[best]}; "
@@ -127,12 +138,12 @@ def _select_verdict(branches: Sequence[Branch], metrics: Mapping[str, Estimate])
     return NO_RECOMMENDATION if have_all_passed(branches[-1].checks) is None else NOT_RECOMMENDED
 
 
-def _find_extreme_verdicts(metrics: Mapping[str, Estimate]) -> tuple[str, str]:
+def _find_extreme_verdicts(metrics: Mapping[str, Estimate], score_metric: str) -> tuple[str, str]:
     """Returns the worst and the best verdict within the intervals of score and rate.
 
     They are the same if one of the two has no value: then only the other decides.
     """
-    score, rate = metrics["extraction_quality_score"], metrics["hallucination_rate"]
+    score, rate = metrics[score_metric], metrics["hallucination_rate"]
     if score.value is None or rate.value is None:
         return NO_RECOMMENDATION, NO_RECOMMENDATION
 
@@ -158,8 +169,9 @@ def _iter_reasons(
         for check in branches[better_index].checks:
             if not check.passed:
                 yield f"“{branches[better_index].verdict}” requires more: {_describe_check(check)}"
+    score = branches[0].checks[0].metric
     for check in (check for branch in branches for check in branch.checks):
-        if check.value is not None and not check.sure and _is_decisive(check, metrics):
+        if check.value is not None and not check.sure and _is_decisive(check, metrics, score):
             yield (
                 f"the interval of the {_METRIC_NAMES[check.metric]} includes "
                 f"{_format_number(check.metric, check.limit)}, so more samples may change the "
@@ -167,16 +179,13 @@ def _iter_reasons(
             )
 
 
-def _is_decisive(check: Check, metrics: Mapping[str, Estimate]) -> bool:
+def _is_decisive(check: Check, metrics: Mapping[str, Estimate], score: str) -> bool:
     """Returns whether passing or failing one limit can change the verdict.
 
     The other metric is tried at its value and at both ends of its interval.
     """
-    score_estimate, rate_estimate = (
-        metrics["extraction_quality_score"],
-        metrics["hallucination_rate"],
-    )
-    is_score = check.metric == "extraction_quality_score"
+    score_estimate, rate_estimate = metrics[score], metrics["hallucination_rate"]
+    is_score = check.metric == score
     other_estimate = rate_estimate if is_score else score_estimate
     # A score passes at its limit and fails just below it; a rate fails at its limit.
     just_below = nextafter(check.limit, -1.0)
@@ -226,12 +235,20 @@ def _iter_caveats(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -
             f"the verdict ignores wrong values of expected fields that are not in the text: with "
             f"them, {100 * fabricated_rate.value:.1f} % of the extracted fields may be made up"
         )
-    score = metrics["extraction_quality_score"]
-    if score.missing and score.worst is not None and score.worst < taken_branch.checks[0].limit:
+    score_check = taken_branch.checks[0]
+    score, score_name = metrics[score_check.metric], _METRIC_NAMES[score_check.metric]
+    accuracy = metrics.get("field_accuracy_macro")
+    if accuracy is not None and accuracy.value is not None and accuracy.value < score_check.limit:
+        yield (
+            f"the verdict follows the {score_name}, which also credits validity, types and "
+            f"similar values: the field accuracy is "
+            f"{_format_number('field_accuracy_macro', accuracy.value)}"
+        )
+    if score.missing and score.worst is not None and score.worst < score_check.limit:
         calls = "call" if score.missing == 1 else "calls"
         yield (
             f"the verdict ignores {score.missing} failed {calls}: if all fields in them were "
-            f"wrong, the score would be {_format_number('extraction_quality_score', score.worst)}"
+            f"wrong, the {score_name} would be {_format_number(score_check.metric, score.worst)}"
         )
 
 

@@ -45,7 +45,7 @@ from eval.extraction.metrics.metric_definitions import (
     SEVERITY_METRICS,
     TOKEN_EFFICIENCY,
 )
-from eval.extraction.metrics.notes import system_notes
+from eval.extraction.metrics.notes import count_ambiguous_values, system_notes
 from eval.extraction.metrics.performance import measure_performance
 from eval.extraction.metrics.quality_report import QUALITY_COLUMNS, compute_quality
 from eval.extraction.metrics.quality_score import CREDIT_WEIGHTS, SCORE_PARTS
@@ -146,6 +146,7 @@ def build_system_report(
         main_sample_sums.totals,
         plan.weights,
         plan.confidence,
+        (plan.headline, metrics[plan.headline]),
     )
     # Invalid replies count as in the headline. Replies without a known cost are left out, because
     # ``cost_usd:n`` is 0 for them.
@@ -185,7 +186,7 @@ def build_system_report(
     )
     outcomes = _count_outcomes(system_rows, plan.failed)
     grades, errors = grade_metrics(metrics), count_errors(system_rows)
-    recommendation = build_recommendation(metrics, breakdowns, grades, errors)
+    recommendation = build_recommendation(metrics, breakdowns, grades, errors, plan.headline)
     if recommendation.verdict.startswith(NO_VERDICT):
         # The score's own word may be certain while the hallucination rate is not.
         quality = replace(quality, meaning=recommendation.verdict)
@@ -229,6 +230,7 @@ def build_system_report(
         grades=grades,
         sla=check_service_levels(metrics, plan.requirements),
         recommendation=recommendation,
+        ambiguous_values=count_ambiguous_values(system_rows),
         notes=tuple(system_notes(outcomes, metrics, system_rows, plan)),
     )
 

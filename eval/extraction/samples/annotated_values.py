@@ -6,6 +6,8 @@ each object whether it is such a wrapper or a value of its own.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection
 from typing import Any, Final
 
@@ -28,6 +30,9 @@ _ANNOTATIONS: Final = frozenset(
     )
 )
 """Keys that say where a value was found, or how sure it is, in lower case without separators."""
+_UNIT_KEYS: Final = frozenset(("unit", "units", "unitofmeasure", "uom", "currency", "currencycode"))
+"""Keys with a part of the value itself, in lower case without separators."""
+_BARE_NUMBER: Final = re.compile(r"[+-]?\d[\d.,' ]*")
 
 
 class PlainValues(msgspec.Struct, frozen=True):
@@ -36,6 +41,10 @@ class PlainValues(msgspec.Struct, frozen=True):
     value: Any
     confidences: Any = None
     """The confidences in the same shape, null where there is none; ``None`` if there are none."""
+    left_out: frozenset[str] = frozenset()
+    """Keys beside values that were left out, without the confidences."""
+    joined: frozenset[str] = frozenset()
+    """Keys whose unit or currency became a part of the text."""
 
 
 def list_value_places(expected: Any) -> frozenset[tuple[str, ...]]:
@@ -66,7 +75,8 @@ def split_annotations(
     Where the schema has an object with a property "value", or gold has such an object, it is the
     value itself. Elsewhere, an object with "value" is a wrapper if it has a confidence, if all its
     other keys are known annotations (``{"value": "A", "page": 3}``), or if the schema asks for
-    something else than an object. One with nothing but "value" is one beside others.
+    something else than an object. One with nothing but "value" is one beside others. Where the
+    schema asks for a text, a number and the unit or currency beside it are one.
 
     Args:
         value: an extraction.
@@ -77,6 +87,8 @@ def split_annotations(
         The values without annotations; ``None`` if there are none.
     """
     found = has_confidences = False
+    left_out: set[str] = set()
+    joined: set[str] = set()
 
     def split(
         part: Any, node: SchemaNode, place: tuple[str, ...], level: int = 0
@@ -93,6 +105,11 @@ def split_annotations(
             plain, confidences = split(part["value"], node, place, level + 1)
             key = next((key for key in CONFIDENCE_KEYS if key in part), None)
             has_confidences |= key is not None
+            text, unit_key = _join_unit(plain, part, node)
+            if unit_key:
+                plain = text
+                joined.add(unit_key)
+            left_out.update(part.keys() - {"value", unit_key, *CONFIDENCE_KEYS})
             return plain, confidences if key is None else part[key]
         values, confidences = {}, {}
         for key, inner in part.items():
@@ -104,19 +121,41 @@ def split_annotations(
         return values, confidences
 
     plain, confidences = split(value, root, ())
-    return PlainValues(plain, confidences if has_confidences else None) if found else None
+    if not found:
+        return None
+    confidences = confidences if has_confidences else None
+    return PlainValues(plain, confidences, frozenset(left_out), frozenset(joined))
+
+
+def _join_unit(plain: Any, part: dict[str, Any], node: SchemaNode) -> tuple[str, str]:
+    """Returns a number with its unit as one text, and the key of the unit.
+
+    Both are empty unless the schema asks for a text and there is one unit.
+    """
+    keys = [key for key in part if _simplify(key) in _UNIT_KEYS and part[key]]
+    if node.types != ("string",) or len(keys) != 1 or isinstance(plain, bool):
+        return "", ""
+    number = plain if isinstance(plain, str) else json.dumps(plain)
+    unit = part[keys[0]]
+    if not isinstance(unit, str) or not _BARE_NUMBER.fullmatch(number.strip()):
+        return "", ""
+    return f"{number.strip()} {unit}", keys[0]
 
 
 def _is_annotated(part: dict[str, Any], node: SchemaNode) -> bool:
     """Returns whether an object is a value with annotations, by its keys and the schema."""
     if "value" not in part or not node.keys.keys().isdisjoint(part):
         return False
-    others = (key.lower().replace("_", "").replace("-", "") for key in part if key != "value")
+    others = (_simplify(key) for key in part if key != "value")
     return (
         _asks_for_other(node)
         or any(key in part for key in CONFIDENCE_KEYS)
         or _ANNOTATIONS.issuperset(others)
     )
+
+
+def _simplify(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")
 
 
 def _asks_for_other(node: SchemaNode) -> bool:

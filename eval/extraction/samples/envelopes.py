@@ -2,8 +2,8 @@
 
 For example DocuBench's ``{"status": "ok", "time_sec": 5.9, "data": {…}}``, omni-extract-bench's
 ``{"output": {…}, "cost": …}`` and ExtractBench's ``{"output": {"extracted_data": {…},
-"field_citations": […]}}``; also replies of model servers as they are, such as a line of OpenAI's
-batch output. The schema decides: an object that has a key of its own schema is the extraction.
+"field_citations": […]}}``; also replies of model servers as they are (``server_replies``). Of other
+records the schema decides: an object that has a key of its own schema is the extraction.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.extraction.samples.server_replies import read_server_reply
 from eval.extraction.verdicts.quotes import QUOTE_TEXTS
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 VALUE_KEYS: Final = (
     *("value", "prediction", "predicted", "extraction", "extracted", "extracted_data"),
-    *("output", "data", "result", "response", "model_output", "answer", "content"),
+    *("output", "data", "result", "response", "model_output", "modelOutput", "answer", "content"),
     *("parsed", "structured_output", "arguments", "fields", "tool_calls", "choices", "candidates"),
     *("message", "body"),
 )
@@ -37,12 +38,6 @@ _PART_KEYS: Final = (
     *("message", "content", "function", "functionCall", "arguments", "input", "json"),
 )
 """Keys of those parts that may have the extraction, rather than words around it."""
-_REPLY_MARKS: Final = (
-    *(("choices", "id"), ("choices", "model"), ("candidates", "modelVersion"), ("role", "content")),
-    *(("output", "object"), ("content", "stop_reason"), ("type", "arguments"), ("type", "input")),
-    *(("name", "arguments"), ("name", "args"), ("status_code", "body")),
-)
-"""Keys that only replies of model servers have together."""
 QUOTE_LISTS: Final = ("field_citations", "citations", "evidence", "quotes")
 """Keys beside an extraction with a list of quotes."""
 FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
@@ -62,6 +57,10 @@ class Record(msgspec.Struct, frozen=True):
     """The extraction."""
     keys: str = ""
     """The keys that led to it, joined by dots; empty if there is no record around it."""
+    form: str = "its record"
+    """What the keys are of, in words."""
+    reason: str = ""
+    """Why the extraction may be unreadable, as a model server says; otherwise empty."""
     error: str = ""
     """Why there is no extraction; otherwise empty."""
     quotes: tuple[tuple[str, str], ...] = ()
@@ -78,29 +77,43 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
     keys: list[str] = []
     quotes: list[tuple[str, str]] = []
     current = value
-    while isinstance(current, dict) and len(keys) < _MAX_LEVELS and _is_foreign(current, declared):
-        key = _find_value_key(current, declared, _INNER_KEYS if keys else VALUE_KEYS)
-        error = find_error(current)
-        if error and (key is None or not current[key]):
-            return Record(None, ".".join(keys), error)
-        if key is None:
+    form, reason = "its record", ""
+    while isinstance(current, dict | list) and len(keys) < _MAX_LEVELS:
+        reply = read_server_reply(
+            current, declared, lambda one: _count_declared_keys(one, declared)
+        )
+        if reply is not None:
+            keys += reply.keys
+            if reply.error:
+                return Record(None, ".".join(keys), error=reply.error)
+            current, form, reason = reply.value, reply.form, reply.reason
+        elif isinstance(current, dict) and _is_foreign(current, declared):
+            key = _find_value_key(current, declared, _INNER_KEYS if keys else VALUE_KEYS)
+            error = find_error(current)
+            if error and (key is None or not current[key]):
+                return Record(None, ".".join(keys), error=error)
+            if key is None:
+                break
+            quotes += list_quotes(current)
+            keys.append(key)
+            current = current[key]
+            if (
+                isinstance(current, list)
+                and key in _REPLY_LISTS
+                and not _are_pages(current, declared)
+            ):
+                current = _choose_part(current)
+        else:
             break
-        quotes += list_quotes(current)
-        keys.append(key)
-        current = current[key]
-        if isinstance(current, list) and key in _REPLY_LISTS and not _are_pages(current, declared):
-            current = _choose_part(current)
         if isinstance(current, str):
             try:
                 current = parse_json(current)
             except NotJsonError:
-                return Record(current, ".".join(keys), quotes=tuple(quotes))
-    if isinstance(current, dict) and not keys:
-        return Record(value)
+                break
     if isinstance(current, list) and _are_pages(current, declared):
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
         current = _join_pages(current)
-    return Record(current, ".".join(keys), quotes=tuple(quotes[:MAX_QUOTES]))
+    return Record(current, ".".join(keys), form, reason, quotes=tuple(quotes[:MAX_QUOTES]))
 
 
 def _choose_part(parts: list[Any]) -> Any:
@@ -136,22 +149,15 @@ def _join_pages(pages: list[dict[str, Any]]) -> dict[str, Any]:
 def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
     """Returns whether an object is no extraction: it has none of the keys that one may have.
 
-    The reply of a model server is none either, although a schema may have its "id" or "name", nor
-    an object around another one that has more of these keys.
+    An object around another one that has more of these keys is none either.
     """
     n_own = _count_declared_keys(record, declared)
     if not n_own:
         return bool(record)
-    if any(
+    return any(
         _count_declared_keys(record[key], declared) > n_own
         for key in VALUE_KEYS
         if key in record and key not in declared
-    ):
-        return True
-    return any(
-        all(key in record for key in keys) and not all(key in declared for key in keys)
-        for keys in _REPLY_MARKS
-        if not (keys[0] in _REPLY_LISTS and not _is_object_list(record.get(keys[0])))
     )
 
 
@@ -163,10 +169,6 @@ def _count_declared_keys(value: Any, declared: Collection[str]) -> int:
         except NotJsonError:
             return 0
     return sum(key in declared for key in value) if isinstance(value, dict) else 0
-
-
-def _is_object_list(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _find_value_key(

@@ -13,6 +13,11 @@ from typing import Any
 from eval.extraction.matchers.schema_nodes import check_matchers
 from eval.extraction.samples.documents import read_document
 from eval.extraction.samples.gold_folder import complete_row, is_case, read_gold_folder
+from eval.extraction.samples.gold_records import (
+    describe_places,
+    list_declared_keys,
+    list_gold_rows,
+)
 from eval.extraction.samples.loader import (
     SHIPPED,
     LoadedSamples,
@@ -90,8 +95,13 @@ def _iter_rows(
         document = read_document(path)
         value = document.value
         if isinstance(value, dict):
-            row = value if is_case(value) else {"id": path.stem, "expected_output": value}
-            yield "", iter([complete_row(Row(1, row), path.parent, schema)])
+            rows = [value]
+            if not is_case(value):
+                found = list_gold_rows(value, path.stem, list_declared_keys(schema))
+                notes += describe_places({found.place: 1} if found.place else {}, 1)
+                rows = found.rows
+            numbered = (Row(number, row) for number, row in enumerate(rows, start=1))
+            yield "", (complete_row(row, path.parent, schema) for row in numbered)
             return
     # omni-extract-bench has further manifests in a folder of the data set.
     folder = path.parent.parent if path.resolve().parent.name == "manifests" else path.parent

@@ -15,11 +15,9 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from eval.extraction.matchers.schema_nodes import get_schema_plan
 from eval.extraction.samples.documents import (
     TEXT_ENDINGS,
     Document,
@@ -28,10 +26,16 @@ from eval.extraction.samples.documents import (
     read_document,
     strip_markers,
 )
-from eval.extraction.samples.envelopes import list_gold_quotes, open_record
+from eval.extraction.samples.envelopes import list_gold_quotes
+from eval.extraction.samples.gold_records import (
+    DOCUMENT_PATH_KEYS,
+    describe_places,
+    fits_schema,
+    list_declared_keys,
+    list_gold_rows,
+)
 from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
 from eval.extraction.samples.sample import EXPECTED_KEYS, SCHEMA_KEYS
-from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.schemas.schema_wrappers import (
     ANNOTATIONS,
     CHECKING_KEYWORDS,
@@ -39,13 +43,11 @@ from eval.extraction.schemas.schema_wrappers import (
     unwrap_schema,
 )
 from eval.extraction.verdicts.quotes import QUOTES
-from kg.base.errors import MissingFileError, RecordError, SchemaError
+from kg.base.errors import MissingFileError, RecordError
 from kg.base.plain_text import clean_text, join_list
 
 GOLD_PATH_KEYS: Final = ("gt_path", "gold_path")
 """Columns with the path of the file that has the gold."""
-DOCUMENT_PATH_KEYS: Final = ("pdf", "doc_path", "file", "file_path", "path", "source_file_path")
-"""Columns with the path of the document that was read."""
 RULE_KEYS: Final = ("_field_rules", "field_rules", "test_rules")
 """Columns with rules per field, whose evidence has quotes."""
 GOLD_NAMES: Final = frozenset(
@@ -212,23 +214,6 @@ def _find_texts(files: list[Path]) -> dict[str, Path]:
     return {name: file for file in texts if counts[name := strip_markers(file)] == 1}
 
 
-def list_declared_keys(schema: Any, expected: Any = None) -> frozenset[str]:
-    """Returns the top-level keys that a schema declares.
-
-    Args:
-        schema: a schema, also in a wrapper.
-        expected: a value whose keys count instead if the schema declares none.
-    """
-    schema, _ = unwrap_schema(schema)
-    keys: tuple[str, ...] = ()
-    if isinstance(schema, dict):
-        with suppress(SchemaError):
-            keys = tuple(get_schema_plan(SchemaValidator.from_schema(schema).schema).root.keys)
-    if not keys and isinstance(expected, dict):
-        keys = tuple(expected)
-    return frozenset(keys)
-
-
 def _name_documents(documents: list[Document], folder: Path) -> Iterator[tuple[Document, str]]:
     """Yields documents with distinct names: stems without markers, whole stems, or paths."""
     short = [strip_markers(document.path) for document in documents]
@@ -260,24 +245,23 @@ def _read_pairs(
     schema_paths = {document.path for document in schemas}
     others = [document for document in documents if document.path not in schema_paths]
     finder = _SchemaFinder(schemas, schema)
-    gold = _choose_gold(folder, others, finder)
+    gold, base = _choose_gold(folder, others, finder)
     notes += _describe_left_out(documents, gold, schemas, finder)
     texts = _find_texts([*files, *beside])
-    for document, name in _name_documents(gold, folder):
+    places: Counter[str] = Counter()
+    for document, name in _name_documents(gold, base):
         if document.problem:
             yield name, iter([Row(1, None, document.problem)])
             continue
         found_schema = finder.find_schema(document.path)
-        record = open_record(document.value, list_declared_keys(found_schema))
-        row: dict[str, Any] = {"id": name, "expected_output": record.value}
-        if record.quotes:
-            row[QUOTES] = record.quotes
-        if found_schema is not None:
-            row["schema"] = found_schema
+        gold_rows = list_gold_rows(document.value, name, list_declared_keys(found_schema))
+        if gold_rows.place:
+            places[gold_rows.place] += 1
         text_file = texts.get(strip_markers(document.path))
-        if text_file is not None:
-            row["text"] = _read_text(text_file)
-        yield name, iter([Row(1, row)])
+        text = {} if text_file is None else {"text": _read_text(text_file)}
+        rows = (Row(number, text | row) for number, row in enumerate(gold_rows.rows, start=1))
+        yield name, _complete_rows(rows, folder, found_schema)
+    notes += describe_places(places, len(gold))
 
 
 def _find_schemas(documents: list[Document], common: Any) -> list[Document]:
@@ -369,21 +353,10 @@ class _SchemaFinder:
         return self._schemas[0].value if len(self._schemas) == 1 else None
 
 
-def _fits_schema(value: Any, schema: Any) -> bool:
-    """Returns whether a JSON value can be meant for a schema: it has one of its keys, or none."""
-    declared = list_declared_keys(schema)
-    if not declared:
-        return isinstance(value, dict | list)
-    if not isinstance(value, dict):
-        return False
-    if not value:
-        return True
-    opened = open_record(value, declared).value
-    return isinstance(opened, dict) and any(key in declared for key in opened)
-
-
-def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder) -> list[Document]:
-    """Returns the gold documents among others, such as predictions and lists of sources.
+def _choose_gold(
+    folder: Path, documents: list[Document], finder: _SchemaFinder
+) -> tuple[list[Document], Path]:
+    """Returns the gold documents among others, such as predictions, and the folder they are in.
 
     Raises:
         MissingFileError: there is none.
@@ -394,7 +367,7 @@ def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder)
     groups: dict[Path, list[Document]] = defaultdict(list)
     for document in documents:
         schema = finder.find_schema(document.path)
-        if document.problem or (schema is not None and _fits_schema(document.value, schema)):
+        if document.problem or (schema is not None and fits_schema(document.value, schema)):
             groups[document.path.parent].append(document)
     if not groups:
         for document in documents:
@@ -406,15 +379,29 @@ def _choose_gold(folder: Path, documents: list[Document], finder: _SchemaFinder)
             hint="Gold is one JSON file per document, with a schema of the same name in another "
             "folder; or rows with schema and expected_output.",
         )
-    preferred = {path: group for path, group in groups.items() if path.name.lower() in GOLD_NAMES}
+    roots = {path: _find_gold_root(path, folder) for path in groups}
+    preferred = {path: group for path, group in groups.items() if roots[path]}
     if preferred and not named:
         groups = preferred
     found = [document for group in groups.values() for document in group]
     if named or len(groups) == 1 or len({strip_markers(one.path) for one in found}) == len(found):
-        return found
+        return found, folder
+    # Within one folder with gold, documents of the same name are others.
+    root = roots[next(iter(groups))]
+    if root is not None and all(roots[path] == root for path in groups):
+        return found, root
     names = [path.relative_to(folder).as_posix() for path in groups]
     raise RecordError(
         f"the same documents are in several folders: {join_list(names[:8])}",
         where=str(folder),
         hint="Name the one with the gold: --gold FOLDER.",
     )
+
+
+def _find_gold_root(path: Path, folder: Path) -> Path | None:
+    """Returns the outermost folder on the way from ``folder`` that is named like one with gold."""
+    parts = path.relative_to(folder).parts
+    if folder.resolve().name.lower() in GOLD_NAMES:
+        return folder
+    at = next((at for at, part in enumerate(parts, start=1) if part.lower() in GOLD_NAMES), None)
+    return None if at is None else folder.joinpath(*parts[:at])

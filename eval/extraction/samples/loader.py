@@ -67,6 +67,8 @@ class LoadedSamples(msgspec.Struct, frozen=True):
         if not self.rejected:
             return ""
         count = len(self.rejected)
+        if count == max_reasons + 1:  # naming the last one takes no more words
+            max_reasons = count
         reasons = "; ".join(map(str, self.rejected[:max_reasons]))
         more = f"; and {count - max_reasons:,} more" if count > max_reasons else ""
         rows = "1 malformed row is" if count == 1 else f"{count:,} malformed rows are"

@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
-from eval.extraction.samples.envelopes import VALUE_KEYS, open_record
+from eval.extraction.samples.envelopes import VALUE_KEYS
+from eval.extraction.samples.opened_records import PredictedSystem, open_records
 from eval.extraction.samples.prediction_rows import (
     are_extractions,
     choose_id_field,
@@ -24,10 +25,8 @@ from eval.extraction.samples.prediction_rows import (
 )
 from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
-from eval.extraction.verdicts.quotes import QUOTES
-from eval.extraction.view import read_extraction
+from eval.extraction.view import ENCODED_TWICE
 from eval.harness.predictions.reader import (
-    CONFIDENCES,
     PredictionFile,
     PredictionFormat,
     Predictions,
@@ -53,18 +52,10 @@ MAX_PREDICTION_BYTES: Final = 8 * 2**20
 
 _MAX_SHOWN = 5
 _ROW_ENDINGS: Final = (".jsonl", ".ndjson", ".csv", ".tsv", WORKBOOK_ENDING)
-_REQUEST_KEYS: Final = ("custom_id", "key")
-"""Keys under which batches of OpenAI, Anthropic and Gemini give the id of a request."""
+_REQUEST_KEYS: Final = ("custom_id", "key", "recordId")
+"""Keys under which batches of OpenAI, Anthropic, Gemini and Bedrock give the id of a request."""
 FAILED_REQUEST: Final = "Need Retry"
 """What the scripts of DeepJSONEval write as the output of a request that failed."""
-
-
-class PredictedSystem(msgspec.Struct, frozen=True):
-    """The predictions of one system."""
-
-    predictions: Predictions
-    notes: tuple[str, ...] = ()
-    """What a reader must know about them, one clause each."""
 
 
 def expand_folders(texts: Sequence[str], names: SampleNames) -> list[str]:
@@ -117,9 +108,9 @@ def read_system(
             unclear which of its folders has the predictions.
     """
     if file.path.is_dir():
-        return _open_records(_read_folder(file, names), names)
+        return open_records(_read_folder(file, names), names)
     found, notes = _read_file(file, names, form)
-    return _open_records(found, names, notes)
+    return open_records(found, names, notes)
 
 
 def describe_system(file: PredictionFile) -> dict[str, Any]:
@@ -223,6 +214,8 @@ def _read_reply(id_: str, path: Path, system: str, names: SampleNames) -> Reply:
         reply = names.read_value(id_, path.read_bytes().decode(errors="replace"))
     else:
         reply = names.read_value(id_, document.value)
+        if isinstance(document.value, str) and reply.status == "ok":
+            reply = msgspec.structs.replace(reply, notes=(ENCODED_TWICE,))
     return msgspec.structs.replace(reply, id=id_, system=system)
 
 
@@ -238,13 +231,15 @@ def _read_file(
     header = read_header(file.path).names if rows else ()
     columns = {*header, *(key for _, row in rows for key in row)}
     field_map = dict(form.field_map)
+    notes: tuple[str, ...] = ()
     if "id" not in field_map:
         found_keys = [key for key in (form.id, *ID_KEYS, *_REQUEST_KEYS) if key in columns]
         if found_keys:
             field_map["id"] = choose_id_field(rows, found_keys, names)
     if "value" not in field_map and form.value not in columns:
-        for key in [key for key in VALUE_KEYS if key in columns][:1]:
+        for key in [key for key in (*VALUE_KEYS, form.name_field("raw")) if key in columns][:1]:
             field_map["value"] = key
+            notes += (f"extractions are read from the field {key!r}",)
     mapped = replace(form, field_map=field_map)
     id_field = mapped.name_field("id")
 
@@ -257,9 +252,11 @@ def _read_file(
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     if names.rows_are_numbered and id_field not in columns:
         rows = list(_number_rows(rows, id_field, file.path, names))
-    notes: tuple[str, ...] = ()
     if "value" not in form.field_map and are_extractions(rows, mapped, names):
         notes = (f"rows are extractions themselves; their ids are in {clean_text(id_field, 60)!r}",)
+        nested = [key for key in header if names.splits_column(key, header)]
+        if nested:
+            notes += (f"columns are read as fields of objects: {join_list(nested[:_MAX_SHOWN])}",)
         rows = [(where, make_record(row, mapped, names, bool(header))) for where, row in rows]
     elif not header and mapped.name_field("value") in columns:
         rows = [(where, mark_failed_row(row, mapped)) for where, row in rows]
@@ -352,67 +349,3 @@ def _read_object(value: dict[str, Any], file: PredictionFile, names: SampleNames
 
 def _make_reply(id_: str, value: Any, system: str, names: SampleNames) -> Reply:
     return msgspec.structs.replace(names.read_value(id_, value), id=id_, system=system)
-
-
-def _open_records(
-    found: Predictions, names: SampleNames, notes: tuple[str, ...] = ()
-) -> PredictedSystem:
-    """Takes extractions out of their records, and counts under which keys they were."""
-    replies: list[Reply] = []
-    keys: Counter[str] = Counter()
-    foreign_keys: Counter[str] = Counter()
-    n_foreign = n_with_confidences = n_annotated = 0
-    for reply in found.replies:
-        if reply.status == "ok":
-            record = open_record(reply.value, names.get_declared_keys(reply.id))
-            if record.error:
-                reply = Reply(
-                    id=reply.id,
-                    system=reply.system,
-                    repeat=reply.repeat,
-                    status="error",
-                    problem=record.error,
-                )
-            elif record.keys:
-                keys[record.keys] += 1
-                opened = read_extraction(record.value)
-                quotes = [list(quote) for quote in record.quotes]
-                parts = reply.parts | ({QUOTES: quotes} if quotes else {})
-                reply = msgspec.structs.replace(
-                    opened,
-                    id=reply.id,
-                    system=reply.system,
-                    repeat=reply.repeat,
-                    confidence=reply.confidence,
-                    notes=reply.notes,
-                    parts=parts,
-                )
-        plain = names.split_annotations(reply.id, reply.value)
-        if plain is not None:
-            n_annotated += plain.confidences is None
-            n_with_confidences += plain.confidences is not None
-            confidences = {} if plain.confidences is None else {CONFIDENCES: plain.confidences}
-            reply = msgspec.structs.replace(
-                reply, value=plain.value, parts=confidences | reply.parts
-            )
-        declared = names.get_declared_keys(reply.id)
-        if isinstance(reply.value, dict) and reply.value and declared.isdisjoint(reply.value):
-            n_foreign += bool(declared)
-            foreign_keys.update(clean_text(key, 40) for key in reply.value)
-        replies.append(reply)
-    notes += tuple(
-        f"{format_count(count, 'extraction')} of {len(replies)} taken from under "
-        f"{clean_text(key, 100)!r} of its record"
-        for key, count in sorted(keys.items())
-    )
-    if n_with_confidences:
-        notes += (f"{n_with_confidences} of {len(replies)} have values with confidences",)
-    if n_annotated:
-        notes += (f"{n_annotated} of {len(replies)} have values with annotations",)
-    if n_foreign:
-        shown = [key for key, _ in foreign_keys.most_common(_MAX_SHOWN)]
-        notes += (
-            f"{n_foreign} of {len(replies)} extractions have no field of their schema; their keys: "
-            f"{', '.join(shown)}{', …' if len(foreign_keys) > len(shown) else ''}",
-        )
-    return PredictedSystem(replace(found, replies=tuple(replies)), notes)

@@ -58,7 +58,7 @@ def make_record(
     record = {key: value for key, value in row.items() if key in outside | {id_field}}
     fields = {key: value for key, value in row.items() if key not in outside}
     if is_table and id_:
-        fields = {key: names.read_cell(id_, key, cell) for key, cell in fields.items()}
+        fields = names.read_cells(id_, fields)
     return {**record, form.name_field("value"): fields}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from eval.extraction.samples.annotated_values import (
     split_annotations,
 )
 from eval.extraction.samples.documents import strip_markers
-from eval.extraction.samples.gold_folder import DOCUMENT_PATH_KEYS, list_declared_keys
+from eval.extraction.samples.gold_records import DOCUMENT_PATH_KEYS, list_declared_keys
 from eval.extraction.samples.sample import MARKS, Sample
 from eval.extraction.view import read_extraction
 from eval.harness.reply import Reply
@@ -68,15 +68,24 @@ class SampleNames:
         """Returns the keys that an extraction from a sample may have at the top."""
         return self._declared[id_]
 
-    def read_cell(self, id_: str, key: str, cell: Any) -> Any:
-        """Reads a cell of a table: as JSON where the schema asks for something else than a text."""
-        types = self._get_root(id_).get_child(key).types
-        if not isinstance(cell, str) or not types or "string" in types:
-            return cell
-        try:
-            return parse_json(cell)
-        except NotJsonError:
-            return cell
+    def splits_column(self, column: str, columns: Collection[str]) -> bool:
+        """Returns whether a column such as ``address.city`` is of a field of an object."""
+        head, dot, tail = column.partition(".")
+        return bool(dot and tail and head not in columns) and any(
+            head in declared and column not in declared for declared in self._declared.values()
+        )
+
+    def read_cells(self, id_: str, cells: Mapping[str, Any]) -> dict[str, Any]:
+        """Reads the cells of a row, those of columns such as ``address.city`` into objects."""
+        fields: dict[str, Any] = {}
+        for column, cell in cells.items():
+            node, place = self._get_root(id_), fields
+            steps = column.split(".") if self.splits_column(column, cells) else [column]
+            for step in steps[:-1]:
+                place = place.setdefault(step, {})
+                node = node.get_child(step)
+            place[steps[-1]] = _read_cell(node.get_child(steps[-1]), cell)
+        return fields
 
     def split_annotations(self, id_: str, value: Any) -> PlainValues | None:
         """Takes the values of an extraction out of their annotations; ``None`` if it has none."""
@@ -89,3 +98,13 @@ class SampleNames:
     def read_value(self, id_: str | None, value: Any) -> Reply:
         """Reads the extraction from a sample as its schema asks for it."""
         return read_extraction(value, array_root=id_ in self._array_roots)
+
+
+def _read_cell(node: SchemaNode, cell: Any) -> Any:
+    """Reads a cell of a table: as JSON where the schema asks for something else than a text."""
+    if not isinstance(cell, str) or not node.types or "string" in node.types:
+        return cell
+    try:
+        return parse_json(cell)
+    except NotJsonError:
+        return cell

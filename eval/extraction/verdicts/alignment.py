@@ -250,9 +250,12 @@ class _Aligner:
         declared_keys = node.keys.keys()
         if not (expected.keys() <= declared_keys and predicted.keys() <= declared_keys):
             for key in sorted((expected.keys() | predicted.keys()) - declared_keys):
-                self.align_pair(
-                    node.get_child(key), expected.get(key), predicted.get(key), entries, owner
-                )
+                child, expected_value = node.get_child(key), expected.get(key)
+                predicted_value = predicted.get(key)
+                self.align_pair(child, expected_value, predicted_value, entries, owner)
+                # A key that the schema does not declare is only expected to be empty if gold is.
+                if key in expected and _is_empty(expected_value) and _is_empty(predicted_value):
+                    self.left_out += [(child, owner)] * (not child.ignored)
 
     def _align_object_arrays(
         self,
@@ -391,3 +394,7 @@ class _Aligner:
                 break
         self.in_order, self.literal, self.left_out = before
         return cells if len(cells) == len(expected) else None
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, dict | list) and not value)

@@ -79,10 +79,10 @@ class FieldJudge:
         if type_right is False and is_equal and is_same_json(expected, predicted):
             type_right = True  # The expected value itself does not have the type of the schema.
         error, hallucination = "", 0
-        if is_equal and rule:
-            # Another spelling, or another type, of the right value.
+        if is_right and (matching.nulls != "strict" or (is_equal and rule)):
+            # Another spelling, or another type, of the right value: no reason for invalidity.
             type_right = None if type_right is None else True
-        elif not is_equal or type_right is False:
+        if not is_equal or type_right is False:
             hallucination = self._paired_hallucination(entry, category)
             error = classify_paired(entry, category, type_right=type_right)
             is_equal = is_equal and (type_right is not False or is_same_json(expected, predicted))

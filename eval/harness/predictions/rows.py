@@ -170,7 +170,7 @@ def _iter_lines(
         if not line.strip():
             continue
         try:
-            row = _parse(line, where, noun, constants)
+            row = _parse(line.rstrip(), where, noun, constants)
         except RecordError:
             if line.strip().startswith(b"{"):
                 _refuse_single_object(line + handle.read(MAX_ARRAY_BYTES), path, noun)

@@ -533,7 +533,7 @@ def test_cells_are_read_by_the_types_of_the_schema(
 ) -> None:
     row = {"id": "d1", "schema": {"type": "object"} | schema, "expected": {"age": 36}}
     samples = load_gold(str(write_json(tmp_path / "gold.json", [row]))).samples
-    assert SampleNames(samples).read_cell("d1", "age", cell) == value
+    assert SampleNames(samples).read_cells("d1", {"age": cell}) == {"age": value}
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -938,6 +938,42 @@ def test_without_a_schema_gold_shows_which_objects_with_a_value_are_its_own() ->
         {"size": [{"value": 5, "score": 1}], "name": "A"},
         {"size": [{"value": None, "score": None}], "name": 0.5},
     )
+
+
+@pytest.mark.parametrize(
+    ("types", "value", "plain"),
+    [
+        ("string", {"value": 1200, "currency": "USD"}, "1200 USD"),
+        (["string", "null"], {"value": 2, "unit": "kg"}, "2 kg"),
+        ("string", {"value": "2.5", "unit_of_measure": "kg"}, "2.5 kg"),
+        # The text has a unit, there is none, there are two, or a number is asked for.
+        ("string", {"value": "2 kg", "unit": "kg"}, "2 kg"),
+        ("string", {"value": 2, "unit": None}, 2),
+        ("string", {"value": 2, "unit": "kg", "currency": "EUR"}, 2),
+        ("number", {"value": 2, "unit": "kg"}, 2),
+    ],
+)
+def test_a_unit_beside_a_number_is_a_part_of_the_text(types: Any, value: Any, plain: Any) -> None:
+    root = get_schema_plan({"properties": {"a": {"type": types}}}).root
+    found = split_annotations({"a": {**value, "page": 3}}, root)
+    assert found is not None
+    assert found.value == {"a": plain}
+    is_joined = plain != value["value"]
+    assert found.left_out == value.keys() - {"value"} - found.joined | {"page"}
+    assert bool(found.joined) == is_joined
+
+
+def test_an_amount_in_another_currency_is_wrong_and_keys_left_out_are_named(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {key: {"type": "string"} for key in "ab"}}
+    schema_path = write_json(tmp_path / "schema.json", schema)
+    write_json(tmp_path / "gold" / "1.json", {"a": "1200 EUR", "b": "2 kg"})
+    found = {"a": {"value": 1200, "currency": "USD", "page": 1}, "b": {"value": 2, "unit": "kg"}}
+    path = write_json(tmp_path / "p.json", {"1": found})
+    result = score(tmp_path / "out", tmp_path / "gold", f"s={path}", more=("--schema", schema_path))
+    assert read_scores(tmp_path / "out") == {"s": 0.5}
+    assert "s: keys beside values are left out: page" in result.err
+    assert "joined to a text with what is beside them: currency, unit" in result.err
+    assert json.loads((tmp_path / "out" / "rows.jsonl").read_text())["outcome"] == "OK"
 
 
 def test_annotated_values_are_scored(tmp_path: Path) -> None:

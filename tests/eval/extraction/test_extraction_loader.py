@@ -309,6 +309,11 @@ def test_rejections_are_described(write_rows: Any) -> None:
     )
 
 
+def test_the_last_malformed_row_is_not_hidden_behind_a_count(write_rows: Any) -> None:
+    description = load_samples(write_rows(make_row(1), *["7"] * 4)).describe_rejections()
+    assert description.endswith("row 4: not a JSON object; row 5: not a JSON object")
+
+
 def test_file_without_usable_rows_is_an_error_with_the_first_reason(
     write_rows: Any, tmp_path: Path
 ) -> None:

@@ -346,7 +346,7 @@ def test_reasons_name_what_the_verdict_ignores() -> None:
     worst_below_limit = Estimate(value=0.85, worst=0.79, missing=3)
     reasons = join_reasons(extraction_quality_score=worst_below_limit)
     assert "ignores 3 failed calls" in reasons
-    assert "the score would be 0.790" in reasons
+    assert "the extraction quality score would be 0.790" in reasons
     worst_at_limit = Estimate(value=0.85, worst=0.80, missing=3)
     assert "ignores" not in join_reasons(extraction_quality_score=worst_at_limit)
     # A negative verdict stays negative.
@@ -393,3 +393,33 @@ def test_strength_with_an_interval_reaching_a_bad_grade_is_marked() -> None:
         metrics, make_breakdowns(simple=metrics), grade_metrics(metrics), NO_ERRORS
     )
     assert "schema validity 50.0 % (F; the interval reaches A+)" in recommendation.weaknesses
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "verdict", "reason"),
+    [
+        (0.4, NOT_RECOMMENDED, "requires more: the field accuracy is 0.400, at least 0.700"),
+        (0.95, "Deploy with spot-check human review", "the field accuracy is 0.950"),
+    ],
+)
+def test_the_recommendation_follows_the_headline(
+    accuracy: float, verdict: str, reason: str
+) -> None:
+    metrics = make_metrics(0.0, extraction_quality_score=0.85)
+    metrics["field_accuracy_macro"] = Estimate(value=accuracy)
+    group = metrics | {"field_accuracy": Estimate(value=accuracy)}
+    found = build_recommendation(
+        metrics,
+        make_breakdowns(simple=group),
+        grade_metrics(metrics),
+        NO_ERRORS,
+        "field_accuracy_macro",
+    )
+    assert found.verdict == found.by_complexity["simple"] == verdict
+    assert reason in " | ".join(found.reasons)
+    assert "quality score" not in " | ".join(found.reasons)
+    # By the quality score, the verdict says what it does not tell.
+    by_score = build_recommendation(
+        metrics, make_breakdowns(), grade_metrics(metrics), NO_ERRORS
+    ).reasons
+    assert ("the field accuracy is 0.400" in " | ".join(by_score)) == (accuracy < 0.8)

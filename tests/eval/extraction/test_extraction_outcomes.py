@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from eval.extraction.aggregate import MeasurementPlan, aggregate_rows
@@ -12,7 +13,8 @@ from eval.extraction.row import ExtractionRow
 from eval.extraction.row_builder import build_row
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from eval.extraction.scorer import score_sample
-from eval.extraction.settings import DEFAULT_MATCHING, Matching
+from eval.extraction.settings import DEFAULT_MATCHING, SPECIFICATION_MATCHING, Matching
+from eval.extraction.summary import render_metrics
 from eval.harness.reply import Reply
 
 SCHEMA: dict[str, Any] = {
@@ -268,3 +270,70 @@ def test_confidence_of_the_reply_stands_for_its_fields() -> None:
     risks = measure(*rows).field_risks
     assert (risks["born"].n, risks["born"].wrong, risks["born"].aurc.value) == (2, 1, 0.25)
     assert (risks["tags"].n, risks["tags"].wrong) == (2, 0)
+
+
+def test_right_fields_of_an_invalid_reply_are_no_errors() -> None:
+    """What one field makes invalid is no fault of others that are right in another spelling."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "day": {"type": "string", "format": "date"},
+            "cabin": {"enum": ["economy", "premium economy"]},
+            "total": {"type": "number", "x-tolerance": 0.01},
+            "issued": {"type": "string", "format": "date"},
+        },
+    }
+    gold = {"day": "2024-03-15", "cabin": "premium economy", "total": 100, "issued": "2024-01-02"}
+    found = {"day": "15/03/2024", "cabin": "Premium Economy", "total": 100.5, "issued": "no idea"}
+    sample = Sample(id="1", text="", schema=schema, expected=gold)
+    score = score_sample(sample, found).score
+    assert not score.valid
+    assert (score.tally.right, score.tally.strict) == (3, 2)
+    assert score.error_fields == {"wrong_type issued": 1}
+    # In the specification's reading, what the schema forbids is a fault.
+    literal = score_sample(sample, found, SPECIFICATION_MATCHING).score
+    assert literal.error_fields.keys() >= {"wrong_type cabin", "wrong_type day"}
+
+
+def test_words_for_a_system_follow_what_ranks_it() -> None:
+    """Three of five values are wrong in every document, though valid and of the right types."""
+    keys = "abcde"
+    schema = {"type": "object", "properties": {key: {"type": "string"} for key in keys}}
+    gold = {key: f"value {key}" for key in keys}
+    sample = Sample(id="", text="", schema=schema, expected=gold)
+    wrong = gold | dict.fromkeys("abc", "something else")
+    rows = [
+        build_row(
+            msgspec.structs.replace(sample, id=str(number)),
+            Reply(id=str(number), system="s", value=wrong),
+            DEFAULT_MATCHING,
+        )
+        for number in range(60)
+    ]
+    plan = MeasurementPlan(resamples=200, headline="field_accuracy_macro", failed="zero")
+    system = aggregate_rows(rows, plan).systems["s"]
+    assert system.metrics["field_accuracy_macro"].value == 0.4
+    assert (system.quality.interpretation, system.quality.rated) == ("Poor", plan.headline)
+    assert system.recommendation.verdict.startswith("Not recommended")
+
+
+def test_two_readings_and_the_strict_one_are_said_where_they_are_seen() -> None:
+    """An ambiguous notation is no small print: the terminal and the page say what settles it."""
+    schema = {"type": "object", "properties": {"d": {"type": "string", "format": "date"}}}
+    gold = {"d": "2024-03-05"}
+    sample = Sample(id="s", text="", schema=schema, expected=gold)
+    rows = [
+        build_row(sample, Reply(id="s", system="m", value={"d": found}), DEFAULT_MATCHING)
+        for found in ("05/03/2024", "5 March 2024", "2024-03-05")
+    ]
+    numbered = [msgspec.structs.replace(row, repeat=number) for number, row in enumerate(rows)]
+
+    def render(*rows: ExtractionRow) -> str:
+        report = aggregate_rows(rows, MeasurementPlan(resamples=50, repeats=len(rows)))
+        return "\n".join(render_metrics(report))
+
+    text = render(*numbered[:2])
+    assert "1 wrong field would be right in another reading" in text
+    assert "date_order" in text
+    assert "strict reading, without rules: schema validity 0.000, field F1 0.000" in text
+    assert "reading" not in render(rows[2])

@@ -186,3 +186,22 @@ def test_other_systems_and_predictions_need_no_judge(
     judges = ("--judge-model", "a/b")
     both = run_epoche(*command, *data, "--no-judge", *judges, "--out", "other")
     assert "--no-judge" in check_error_line(both, 19)
+
+
+def test_unjudged_predictions_need_no_recorded_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shipped searches have none of these questions, and nothing would read them."""
+    monkeypatch.chdir(write_answers(tmp_path))
+    monkeypatch.delenv("EPOCHE_JUDGE_MODEL", raising=False)
+    command = ("skn", "score", "--predictions", "answer=own.jsonl", "--dataset", "samples.json")
+    result = run_epoche(*command, "--no-judge", "--resamples", 100, "--out", "out")
+    assert result.code == 0, result.err
+    sources = [json.loads(line) for line in Path("out/sources.jsonl").read_text().splitlines()]
+    assert all("was recorded" in source["error"] for source in sources)
+    # Judges read them, and a file that is named is meant to be read.
+    judged = run_epoche(*command, "--judge-model", "a/b", "--out", "judged")
+    assert "no search" in check_error_line(judged, 34)
+    Path("other.jsonl").write_text("")
+    named = run_epoche(*command, "--no-judge", "--search", "other.jsonl", "--out", "named")
+    assert named.code != 0

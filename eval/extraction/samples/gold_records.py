@@ -1,0 +1,159 @@
+"""Takes gold out of records with metadata, and out of objects of id → gold.
+
+For example ``{"doc_id": "a1", "category": "bill", "expected": {…}}``. Where there is a schema, it
+decides; without one, the names of the keys do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from eval.extraction.matchers.schema_nodes import get_schema_plan
+from eval.extraction.samples.envelopes import open_record
+from eval.extraction.samples.sample import EXPECTED_KEYS, ID_KEYS
+from eval.extraction.schemas.schema_validator import SchemaValidator
+from eval.extraction.schemas.schema_wrappers import unwrap_schema
+from eval.extraction.verdicts.quotes import QUOTES
+from kg.base.errors import SchemaError
+from kg.base.plain_text import clean_text, format_count
+
+DOCUMENT_PATH_KEYS: Final = ("pdf", "doc_path", "file", "file_path", "path", "source_file_path")
+"""Columns with the path of the document that was read."""
+_FIELD_LIKE: Final = ("expected", "item", "label", "json")
+"""Names of the column with gold that a field may have too; they need an id or a path beside them,
+or to stand alone."""
+_MIN_ENTRIES: Final = 3
+"""Minimum number of objects with the same keys that are samples of their own without a schema."""
+
+
+class GoldRows(msgspec.Struct, frozen=True):
+    """The rows of one JSON value with gold."""
+
+    rows: list[dict[str, Any]]
+    """With ``id`` and ``expected_output``, and the other keys of a record."""
+    place: str = ""
+    """Where gold was found, in words; empty if the value is the gold."""
+
+
+def list_declared_keys(schema: Any, expected: Any = None) -> frozenset[str]:
+    """Returns the top-level keys that a schema declares.
+
+    Args:
+        schema: a schema, also in a wrapper.
+        expected: a value whose keys count instead if the schema declares none.
+    """
+    schema, _ = unwrap_schema(schema)
+    keys: tuple[str, ...] = ()
+    if isinstance(schema, dict):
+        with suppress(SchemaError):
+            keys = tuple(get_schema_plan(SchemaValidator.from_schema(schema).schema).root.keys)
+    if not keys and isinstance(expected, dict):
+        keys = tuple(expected)
+    return frozenset(keys)
+
+
+def list_gold_rows(value: Any, name: str, declared: Collection[str]) -> GoldRows:
+    """Lists the samples of one JSON value with gold.
+
+    Args:
+        value: the gold, a record with it, or an object of id → either.
+        name: id of the sample, unless the value has several.
+        declared: the keys that the schema has at the top; none if there is no schema.
+    """
+    found = _read_record(value, name, declared)
+    if found is not None:
+        return found
+    if _are_entries(value, declared):
+        entries = [
+            (id_, _read_record(entry, id_, declared) or GoldRows([_make_row(id_, entry)]))
+            for id_, entry in value.items()
+        ]
+        rows = [row for _, entry in entries for row in entry.rows]
+        return GoldRows(rows, "an object of id → gold")
+    return GoldRows([_make_row(name, value)])
+
+
+def fits_schema(value: Any, schema: Any) -> bool:
+    """Returns whether a JSON value can be meant for a schema: it has one of its keys, or none."""
+    declared = list_declared_keys(schema)
+    if not declared:
+        return isinstance(value, dict | list)
+    if not isinstance(value, dict):
+        return False
+    rows = list_gold_rows(value, "", declared).rows
+    return not value or any(_count(row["expected_output"], declared) for row in rows)
+
+
+def describe_places(places: Mapping[str, int], n_documents: int) -> Iterator[str]:
+    """Yields a note for each place where the gold of documents was found.
+
+    Args:
+        places: words for the place → number of documents.
+        n_documents: number of all documents with gold.
+    """
+    for place, count in sorted(places.items()):
+        yield f"gold of {format_count(count, 'document')} of {n_documents:,} is taken from {place}"
+
+
+def _make_row(name: str, gold: Any) -> dict[str, Any]:
+    return {"id": name, "expected_output": gold}
+
+
+def _read_record(value: Any, name: str, declared: Collection[str]) -> GoldRows | None:
+    """Reads a record with gold and, where a schema can tell, one with an extraction."""
+    if not isinstance(value, dict):
+        return None
+    for key in EXPECTED_KEYS:
+        if _has_gold(value, key, declared):
+            others = {name: part for name, part in value.items() if name not in EXPECTED_KEYS}
+            return GoldRows(
+                [{**others, **_make_row(name, value[key])}], f"under {key!r} of its record"
+            )
+    if not declared:
+        return None
+    record = open_record(value, declared)
+    if not record.keys:
+        return None
+    row = _make_row(name, record.value)
+    if record.quotes:
+        row[QUOTES] = record.quotes
+    return GoldRows([row], f"under {clean_text(record.keys, 100)!r} of {record.form}")
+
+
+def _has_gold(record: dict[str, Any], key: str, declared: Collection[str]) -> bool:
+    gold = record.get(key)
+    if not isinstance(gold, dict) or not gold or key in declared:
+        return False
+    if declared:
+        return _count(gold, declared) > _count(record, declared)
+    names = (*ID_KEYS, *DOCUMENT_PATH_KEYS)
+    return key not in _FIELD_LIKE or len(record) == 1 or any(name in record for name in names)
+
+
+def _are_entries(value: Any, declared: Collection[str]) -> bool:
+    """Returns whether an object has samples by id: their ids are no fields, but theirs are.
+
+    Without a schema, there must be several with the same fields.
+    """
+    if not isinstance(value, dict) or not value:
+        return False
+    if not all(isinstance(entry, dict) and entry for entry in value.values()):
+        return False
+    if declared:
+        return not _count(value, declared) and all(
+            _count(row["expected_output"], declared)
+            for id_, entry in value.items()
+            for row in (
+                _read_record(entry, id_, declared) or GoldRows([_make_row(id_, entry)])
+            ).rows
+        )
+    keys = {frozenset(entry) for entry in value.values()}
+    return len(value) >= _MIN_ENTRIES and len(keys) == 1 and len(*keys) > 1
+
+
+def _count(value: Any, declared: Collection[str]) -> int:
+    return sum(key in declared for key in value) if isinstance(value, dict) else 0
