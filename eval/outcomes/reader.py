@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from eval.harness.predictions.confidence_scale import find_confidence_scale
 from eval.harness.predictions.reader import (
     describe_unreadable_confidences,
     parse_number,
@@ -35,6 +36,7 @@ from eval.harness.predictions.rows import (
     list_names,
     read_header,
 )
+from eval.harness.predictions.table_form import TableHeader
 from eval.model.foreign_values import check_confidence, make_storable
 from eval.outcomes.evaluation_logs import read_log
 from eval.outcomes.grades import OUTCOMES, is_empty, read_grades
@@ -163,13 +165,19 @@ def read_graded_answers(
         is_named = file.is_named and len(systems) <= 1
         unreadable: list[str] = []
         n_before = len(graded.answers)
-        for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
-            fields = header.write_decimal_point(row, names["confidence"])
-            answer = _read_answer(fields, where, outcome, name, names, columns)
+        confidences = [_parse_confidence(row, names["confidence"], header) for _, row in rows]
+        scale = find_confidence_scale(confidences)
+        if scale.note:
+            graded.notes.append(f"{file.path}: {scale.note}")
+        for (where, row), outcome, given in zip(rows, outcomes.outcomes, confidences, strict=True):
+            answer = _read_answer(row, where, outcome, name, names, columns)
+            confidence = scale.convert(given)
+            answer = answer._replace(confidence=check_confidence(confidence, []))
             if is_named:
                 answer = answer._replace(system=name)
-            if answer.confidence is None and not is_empty(fields.get(names["confidence"])):
-                unreadable.append(show_text(str(fields[names["confidence"]])))
+            is_unreadable = answer.confidence is None and confidence is not None
+            if is_unreadable and scale.divisor is not None:
+                unreadable.append(show_text(str(confidence)))
             key = answer.system, answer.id, answer.repeat
             if key in graded.places:
                 raise DuplicateIdError(
@@ -291,7 +299,6 @@ def _read_answer(
         outcome=outcome,
         answerable=_read_answerable(row, names, where),
         repeat=read_repeat(_read_text(row, names["repeat"]) or "0", where),
-        confidence=_read_confidence(row.get(names["confidence"])),
         cluster=_read_text(row, names["cluster"]),
         content=hash_question_text(_read_text(row, names["question"])),
     )
@@ -348,9 +355,12 @@ def _read_id(row: Mapping[str, Any], name: str) -> str:
     return " + ".join(texts)
 
 
-def _read_confidence(value: Any) -> float | None:
-    """Returns a confidence, which may be in per cent; None if it is no probability."""
-    return check_confidence(parse_number(value) if isinstance(value, str) else value, [])
+def _parse_confidence(row: Mapping[str, Any], name: str, header: TableHeader) -> Any:
+    """Returns a confidence as a number if it is one, and None if there is none."""
+    value = header.write_decimal_point(row, name).get(name)
+    if is_empty(value):
+        return None
+    return parse_number(value) if isinstance(value, str) else value
 
 
 def _read_answerable(row: Mapping[str, Any], names: Mapping[str, str], where: str) -> bool | None:

@@ -509,7 +509,12 @@ def test_refusals_that_are_all_graded_right_are_refused(tmp_path: Path):
         ('id,outcome,confidence\nq1,right,85%\nq2,wrong,"60 %"\n', [0.85, 0.6], ""),
         ("id;outcome;confidence\nq1;right;85,5 %\nq2;wrong;0,5\n", [0.855, 0.5], ""),
         ("id,outcome,confidence\nq1,right,\nq2,wrong,high\n", [None, None], "1 confidence is left"),
-        ("id;outcome;confidence\nq1;right;9,2\nq2;wrong;1\n", [None, 1.0], "for example '9.2'"),
+        (
+            "id;outcome;confidence\nq1;right;9,2\nq2;wrong;1\n",
+            [None, None],
+            "no confidence is used: 1 of 2 are no numbers in [0, 1], for example 9.2",
+        ),
+        ("id;outcome;confidence\nq1;right;92,5\nq2;wrong;1\n", [0.925, 0.01], "per cent"),
         (
             'id,outcome,confidence\nq1,right,"0,9"\nq2,wrong,nan\n',
             [None, None],
