@@ -89,6 +89,7 @@ def main(
     are compared on the same questions; answers that one lacks count as unusable. With --squad-gold
     predictions for SQuAD 2.0 are graded as by its script.
     """
+    from eval.harness.predictions.option_pairs import parse_pairs
     from eval.metrics.measurement import ResamplingPlan
     from eval.outcomes.answerability import (
         check_answerability,
@@ -96,7 +97,7 @@ def main(
         read_right_refusals,
     )
     from eval.outcomes.grades import OUTCOMES
-    from eval.outcomes.reader import FIELDS, parse_pairs, read_graded_answers
+    from eval.outcomes.reader import FIELDS, read_graded_answers
     from eval.outcomes.report import measure_outcomes
     from eval.outcomes.squad import read_squad_answers
     from kg.base.errors import RecordError, SettingError

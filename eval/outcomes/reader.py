@@ -42,7 +42,7 @@ from eval.outcomes.evaluation_logs import read_log
 from eval.outcomes.grades import OUTCOMES, is_empty, read_grades
 from eval.outcomes.log_content import LocatedRow, LogContent
 from eval.outcomes.question_texts import hash_question_text
-from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
+from kg.base.errors import DuplicateIdError, EpocheError, RecordError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
 
@@ -90,35 +90,6 @@ class GradedAnswers:
     notes: list[str] = field(default_factory=list)
     places: dict[tuple[str, str, int], str] = field(default_factory=dict)
     expected: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-
-def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict[str, str]:
-    """Parses ``NAME=VALUE,…``, where the name or the value is one of a few known words.
-
-    Args:
-        texts: what the user gave.
-        option: ``--map`` (FIELD=THEIRS) or ``--value`` (THEIRS=OUTCOME).
-        known: our fields, or the outcomes.
-
-    Returns:
-        Our word → theirs for ``--map``, theirs → our word for ``--value``.
-
-    Raises:
-        SettingError: a pair is malformed or given twice.
-    """
-    pairs: dict[str, str] = {}
-    for pair in (pair for text in texts for pair in text.split(",")):
-        name, _, value = (part.strip() for part in pair.partition("="))
-        ours = name if option == "--map" else value
-        if ours not in known or not name or not value or name in pairs:
-            form = "FIELD=THEIRS" if option == "--map" else "THEIRS=OUTCOME"
-            raise SettingError(
-                f"{clean_text(pair, _MAX_SHOWN_CHARS)!r} is no pair {form}, or is given twice",
-                where=option,
-                hint=f"{'The fields' if option == '--map' else 'Outcomes'} are {join_list(known)}.",
-            )
-        pairs[name if option == "--map" else name.casefold()] = value
-    return pairs
 
 
 def read_graded_answers(
