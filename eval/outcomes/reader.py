@@ -39,7 +39,13 @@ from eval.harness.predictions.rows import (
 from eval.harness.predictions.table_form import TableHeader
 from eval.model.foreign_values import check_confidence, make_storable
 from eval.outcomes.evaluation_logs import read_log
-from eval.outcomes.grades import OUTCOMES, is_empty, read_grades
+from eval.outcomes.grades import (
+    OUTCOMES,
+    check_letters,
+    check_score_name,
+    is_empty,
+    read_grades,
+)
 from eval.outcomes.log_content import LocatedRow, LogContent
 from eval.outcomes.question_texts import hash_question_text
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError
@@ -127,7 +133,21 @@ def read_graded_answers(
             graded.notes.append(f"{file.path}: {join_list(sorted(constants))} is read as null")
         all_columns |= columns
         names = _find_fields(columns, field_map)
-        outcomes = read_grades(_collect_grades(rows, names["outcome"], columns), file.path, values)
+        grades = _collect_grades(rows, names["outcome"], columns)
+        # The only score of a log stands under `outcome`, too.
+        is_score = len(log.scores) == 1 and "outcome" not in field_map
+        check_score_name(
+            log.scores[0] if is_score else names["outcome"],
+            {text for _, text in grades},
+            file.path,
+            values,
+            list(dict.fromkeys((*log.scores, *columns))),
+        )
+        outcomes = read_grades(grades, file.path, values)
+        unused = [column for column in columns if column not in names.values()]
+        check_letters(
+            outcomes.letters, names["outcome"], (row for _, row in rows), unused, file.path
+        )
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
         header = read_header(file.path)

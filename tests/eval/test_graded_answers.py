@@ -20,16 +20,12 @@ from scipy import stats
 from sklearn.metrics import brier_score_loss
 from stage_calls import CommandResult, check_error_line, run_epoche
 
+from eval.harness.predictions.option_pairs import parse_pairs
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes import command
-from eval.outcomes.grades import OUTCOMES
+from eval.outcomes.grades import OUTCOMES, is_other_score
 from eval.outcomes.measures import PENALTIES, list_measures, vote
-from eval.outcomes.reader import (
-    Answer,
-    GradedAnswers,
-    parse_pairs,
-    read_graded_answers,
-)
+from eval.outcomes.reader import Answer, GradedAnswers, read_graded_answers
 from eval.outcomes.report import measure_outcomes
 from eval.outcomes.table import OutcomeTable
 from kg.base.errors import RecordError, SettingError
@@ -779,3 +775,48 @@ def test_the_public_simpleqa_files(public_data: Path, tmp_path: Path):
         ]
     # Questions that occur twice have no id in the problem alone.
     assert "has two answers" in run_outcomes(files[0], "--map", "id=problem,outcome=grade").err
+
+
+@pytest.mark.parametrize(
+    ("name", "is_other"),
+    [
+        *((name, True) for name in ("failure", "namedScores.abst", "abstained", "is_refusal")),
+        *((name, True) for name in ("hallucinated", "toxicity", "hasError", "latencyMs", "ppl")),
+        *((name, True) for name in ("HARMFUL", "incorrect", "is_impossible", "Fehler")),
+        *((name, False) for name in ("correct", "outcome", "exact_match", "accuracy", "terrace")),
+        *((name, False) for name in ("abstention_correct", "success", "acc_norm", "grade", "f1")),
+    ],
+)
+def test_scores_that_are_not_of_rightness_are_known_by_name(name: str, is_other: bool):
+    assert is_other_score(name) is is_other
+
+
+@pytest.mark.parametrize("grades", [("1", "0"), ("true", "false"), ("1.0", "0.0")])
+def test_scores_of_another_thing_need_an_explanation(tmp_path: Path, grades: tuple[str, str]):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,hallucinated,right\na,{grades[0]},1\nb,{grades[1]},0\nc,{grades[1]},1\n")
+    line = check_error_line(run_outcomes(path, "--map", "outcome=hallucinated"), 12)
+    assert "'hallucinated' does not say whether an answer is right" in line
+    assert "--value 1=wrong,0=right" in line
+    assert "--map outcome=NAME: id, hallucinated, right" in line
+    values = {grades[0]: "wrong", grades[1]: "right"}
+    graded = read_graded_answers([str(path)], {"outcome": "hallucinated"}, values)
+    assert [answer.outcome for answer in graded.answers] == ["wrong", "right", "right"]
+
+
+def test_words_that_are_outcomes_need_none(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,refusal\na,abstained\nb,right\n")
+    graded = read_graded_answers([str(path)], {"outcome": "refusal"}, {})
+    assert [answer.outcome for answer in graded.answers] == ["abstained", "right"]
+
+
+def test_letters_of_options_are_no_grades(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,answer,gold\nq0,A,A\nq1,B,B\nq2,C,D\n")
+    line = check_error_line(run_outcomes(path, "--map", "outcome=answer"), 12)
+    assert "'answer' and 'gold' have single letters: these are options" in line
+    values = ("--value", "A=right,B=wrong,C=wrong")
+    assert run_outcomes(path, "--map", "outcome=answer", *values).code == 0
+    path.write_text("id,grade,level\nq0,A,1\nq1,B,2\nq2,C,1\n")
+    assert run_outcomes(path, "--map", "outcome=grade").code == 0
