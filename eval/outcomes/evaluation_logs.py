@@ -26,12 +26,14 @@ from eval.harness.predictions.rows import CSV_DELIMITERS, MAX_ARRAY_BYTES, iter_
 from eval.outcomes.inspect_logs import convert_inspect_log, read_inspect_archive
 from eval.outcomes.log_content import NOT_SCORED, LocatedRow, LogContent, get_object
 from eval.outcomes.promptfoo_logs import read_promptfoo_results
-from eval.outcomes.question_texts import cluster_copies
+from eval.outcomes.question_texts import cluster_copies, write_text
 from kg.base.errors import RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.strict_json import NotJsonError, parse_json
 
 _HELM_SCORE: Final = "exact_match"
+_HELM_RUN: Final = "run_spec.json"
+"""The file beside a log of HELM that says of which scenario it is."""
 _HELM_HINT: Final = "Give per_instance_stats.json of the same folder."
 _LM_EVAL_FIELDS: Final = frozenset(
     (
@@ -54,6 +56,7 @@ def read_log(
     outcome: str = "outcome",
     filter_name: str = "",
     constants: set[str] | None = None,
+    folder: Path | None = None,
 ) -> LogContent:
     """Reads the rows of a file, of a log or any other.
 
@@ -63,6 +66,7 @@ def read_log(
         filter_name: of lm-evaluation-harness, the filter whose rows are meant; empty if there is
             only one.
         constants: as in ``parse_json``.
+        folder: the folder of the user's file, if ``path`` is an unpacked copy.
 
     Raises:
         MissingFileError: there is no such file.
@@ -70,7 +74,7 @@ def read_log(
             not the filter or several, or it is another file of a tool than that of its samples.
     """
     path = require_file(path, "file of graded answers")
-    log = _read_rows(path, constants)
+    log = _read_rows(path, constants, folder or path.parent)
     rows, scores = _select_filter(log.rows, path, filter_name), log.scores
     if len(scores) == 1:
         for _, row in rows:
@@ -85,7 +89,7 @@ def read_log(
     return log._replace(rows=rows)
 
 
-def _read_rows(path: Path, constants: set[str] | None) -> LogContent:
+def _read_rows(path: Path, constants: set[str] | None, folder: Path) -> LogContent:
     """Reads the rows of a file, and the names of the scores if it is a log."""
     if path.suffix.lower() == ".eval":
         return read_inspect_archive(path, constants)
@@ -97,6 +101,9 @@ def _read_rows(path: Path, constants: set[str] | None) -> LogContent:
     found = list(iter_rows(path, constants=constants))
     scores: dict[str, None] = {}
     rows = [(where, _convert_row(row, scores, where)) for where, row in found]
+    if any(_is_helm_row(row) for _, row in found) and (scenario := _read_helm_scenario(folder)):
+        # Ids of instances are running numbers in each scenario.
+        rows = [(where, {"question": f"{scenario}\n{row['id']}", **row}) for where, row in rows]
     hashes = [row.get("doc_hash") if _is_lm_eval_row(row) else "" for _, row in rows]
     cluster_copies(rows, [text if isinstance(text, str) else "" for text in hashes])
     return LogContent(rows, list(scores))
@@ -200,6 +207,19 @@ def _find_question(row: Mapping[str, Any]) -> str:
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
+def _is_helm_row(row: Mapping[str, Any]) -> bool:
+    return "instance_id" in row and isinstance(row.get("stats"), list)
+
+
+def _read_helm_scenario(folder: Path) -> str:
+    """Reads of which scenario a run of HELM is; empty if nothing beside its log says so."""
+    path = folder / _HELM_RUN
+    if not path.is_file() or path.stat().st_size > MAX_LINE_BYTES:
+        return ""
+    run = _parse_object(path.read_bytes(), set())
+    return write_text(get_object(run, "scenario_spec"))
+
+
 def _convert_row(row: dict[str, Any], scores: dict[str, None], where: str) -> dict[str, Any]:
     """Converts a row of lm-evaluation-harness or HELM; any other stays as it is.
 
@@ -216,13 +236,12 @@ def _convert_row(row: dict[str, Any], scores: dict[str, None], where: str) -> di
         names = names or row.keys() - _LM_EVAL_FIELDS
         scores |= {n: None for n in row if n in names and isinstance(row[n], int | float)}
         return {"id": row["doc_id"], "question": _find_question(row), **row}
-    stats = row.get("stats")
-    if "instance_id" in row and isinstance(stats, list):
+    if _is_helm_row(row):
         perturbation = row.get("perturbation")
         changed = f" + {perturbation.get('name')}" if isinstance(perturbation, dict) else ""
         values = {
             str(stat["name"].get("name")): stat.get("mean")
-            for stat in stats
+            for stat in row["stats"]
             if isinstance(stat, dict) and isinstance(stat.get("name"), dict)
         }
         # The others are of many kinds, such as numbers of tokens.

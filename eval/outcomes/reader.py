@@ -210,17 +210,26 @@ def _note_missing(graded: GradedAnswers, log: LogContent, path: Path, systems: s
 
 
 def _read_file(
-    path: Path, outcome: str, filter_name: str, constants: set[str]
+    path: Path,
+    outcome: str,
+    filter_name: str,
+    constants: set[str],
+    folder: Path | None = None,
 ) -> tuple[LogContent, dict[str, None]]:
-    """Reads a file, which may be compressed, and the names of its fields."""
+    """Reads a file, which may be compressed, and the names of its fields.
+
+    ``folder`` is that of the user's file, if ``path`` is an unpacked copy.
+    """
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        log = read_log(path, outcome=outcome, filter_name=filter_name, constants=constants)
+        log = read_log(
+            path, outcome=outcome, filter_name=filter_name, constants=constants, folder=folder
+        )
         # The header is read because a column of empty cells is in no row.
         names = [*read_header(path).names, *(name for _, row in log.rows for name in row)]
         return log, dict.fromkeys(names)
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / path.stem
+    with tempfile.TemporaryDirectory() as temporary:
+        plain = Path(temporary) / path.stem
         try:
             with gzip.open(path) as source, plain.open("wb") as target:
                 while block := source.read(1 << 20):
@@ -230,7 +239,7 @@ def _read_file(
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
         try:
-            log, columns = _read_file(plain, outcome, filter_name, constants)
+            log, columns = _read_file(plain, outcome, filter_name, constants, path.parent)
         except EpocheError as error:
             # The user knows only the compressed file.
             error.where = error.where.replace(str(plain), str(path), 1)

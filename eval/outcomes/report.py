@@ -122,7 +122,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
             table,
             list(itertools.combinations(table.systems, 2)),
             measures,
-            [measures[0].name, *([ACCURACY] if table.has_single_questions else [])],
+            [measures[0].name, ACCURACY],
             distributions,
             resamples,
             plan,

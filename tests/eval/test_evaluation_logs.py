@@ -461,6 +461,25 @@ def test_instances_of_helm(tmp_path: Path) -> None:
     assert {outcome for _, _, outcome in read(path, outcome="prefix_exact_match")} == {"right"}
 
 
+def test_scenarios_of_helm_have_other_questions(tmp_path: Path) -> None:
+    stats = [{"name": {"name": "exact_match"}, "mean": 1.0}]
+    rows = json.dumps([{"instance_id": "id1", "train_trial_index": 0, "stats": stats}]).encode()
+    files = []
+    for name, subject in (("a", "philosophy"), ("b", "virology"), ("c", "virology")):
+        folder = tmp_path / name
+        folder.mkdir()
+        spec = {"name": name, "scenario_spec": {"class_name": "S", "args": {"subject": subject}}}
+        (folder / "run_spec.json").write_text(json.dumps(spec))
+        path = folder / ("stats.json" if name == "a" else "stats.json.gz")
+        path.write_bytes(rows if name == "a" else gzip.compress(rows))
+        files.append(f"{name}={path}")
+    line = check_error_line(run_epoche("outcomes", *files[:2]), 12)
+    assert "the id 'id1' is of another question" in line
+    assert run_epoche("outcomes", *files[1:], "--resamples", 100).code == 0
+    (tmp_path / "b" / "run_spec.json").write_text("{")
+    assert run_epoche("outcomes", *files[:2], "--resamples", 100).code == 0
+
+
 @pytest.mark.parametrize(
     ("file", "expected"),
     [

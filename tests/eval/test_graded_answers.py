@@ -615,9 +615,9 @@ def test_a_cluster_of_one_file_holds_in_all():
     without = [Answer("b", f"q{n}", str(outcome)) for n, outcome in enumerate(outcomes[1])]
     first, second = measure(with_clusters + without), measure(without + with_clusters)
     assert first.n_clusters == second.n_clusters == 4
-    found = [(c.low, c.high, c.p) for report in (first, second) for c in report.comparisons]
-    assert found[0][2] == found[1][2]
-    assert (found[0][0], found[0][1]) == pytest.approx((-found[1][1], -found[1][0]))
+    for one, other in zip(first.comparisons, second.comparisons, strict=True):
+        assert (one.metric, one.p) == (other.metric, other.p)
+        assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
     with pytest.raises(RecordError, match="'q4' is in the cluster 'c1' and in 'c9'"):
         measure([*with_clusters, Answer("b", "q4", "right", cluster="c9")])
 
@@ -820,3 +820,25 @@ def test_letters_of_options_are_no_grades(tmp_path: Path):
     assert run_outcomes(path, "--map", "outcome=answer", *values).code == 0
     path.write_text("id,grade,level\nq0,A,1\nq1,B,2\nq2,C,1\n")
     assert run_outcomes(path, "--map", "outcome=grade").code == 0
+
+
+@pytest.mark.parametrize("kind", ["cluster", "repeat"])
+def test_accuracy_is_compared_with_clusters_and_repeats(tmp_path: Path, kind: str):
+    files = []
+    for name, right in (("a", 0.9), ("b", 0.4)):
+        rows = [
+            {"id": str(n // 2 if kind == "repeat" else n)}
+            | {"outcome": "right" if (n * 7) % 10 < 10 * right else "wrong"}
+            | ({"cluster": f"c{n // 2}"} if kind == "cluster" else {"repeat": n % 2})
+            for n in range(80)
+        ]
+        files.append(write_rows(tmp_path / f"{name}.jsonl", rows))
+    out = tmp_path / "o.json"
+    done = run_outcomes(*files, "--out", out)
+    assert done.code == 0, done.err
+    pairs = {pair["metric"]: pair for pair in json.loads(out.read_text())["comparisons"]}
+    assert pairs["accuracy"]["difference"] == pytest.approx(0.5)
+    assert pairs["accuracy"]["p_holm"] < 0.001
+    assert "accuracy: a is better; a − b = +0.500" in done.out
+    if kind == "cluster":
+        assert pairs["accuracy"]["test"] == "sign-flip"
