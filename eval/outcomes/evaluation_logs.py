@@ -9,6 +9,7 @@ Each score stands in the row under its own name, and under ``outcome`` if there 
 | lm-evaluation-harness | ``samples_….jsonl`` of ``--log_samples`` | ``doc_id`` | |
 | HELM | ``per_instance_stats.json`` | ``instance_id``, perturbation | ``train_trial_index`` |
 | promptfoo | ``.json`` of ``--output`` | ``testIdx`` | copy of a test |
+| OpenAI evals | ``.jsonl`` of ``--record_path`` | ``sample_id`` | |
 
 lm-evaluation-harness writes a row for each filter of a task, such as ``strict-match`` and
 ``flexible-extract``; ``--filter`` chooses one.
@@ -44,6 +45,8 @@ _LM_EVAL_FIELDS: Final = frozenset(
 """The fields of a sample of lm-evaluation-harness that are no scores."""
 _LM_EVAL_QUESTIONS: Final = ("question", "problem", "query", "input", "prompt")
 """The fields of its documents that have the question, without options that may be shuffled."""
+_LOG_KEYS: Final = frozenset(("eval", "request_states", "adapter_spec", "configs"))
+"""Keys of objects that are logs, whose lists are no rows, or not yet."""
 _LOOK_AHEAD: Final = 4096
 """Number of bytes after the first line that tell whether there is a second one."""
 _MAX_ROW_FIELDS: Final = 100
@@ -74,7 +77,7 @@ def read_log(
             not the filter or several, or it is another file of a tool than that of its samples.
     """
     path = require_file(path, "file of graded answers")
-    log = _read_rows(path, constants, folder or path.parent)
+    log = _read_rows(path, constants, folder or path.parent, outcome)
     rows, scores = _select_filter(log.rows, path, filter_name), log.scores
     if len(scores) == 1:
         for _, row in rows:
@@ -89,16 +92,18 @@ def read_log(
     return log._replace(rows=rows)
 
 
-def _read_rows(path: Path, constants: set[str] | None, folder: Path) -> LogContent:
+def _read_rows(path: Path, constants: set[str] | None, folder: Path, outcome: str) -> LogContent:
     """Reads the rows of a file, and the names of the scores if it is a log."""
     if path.suffix.lower() == ".eval":
         return read_inspect_archive(path, constants)
     document, is_line = _read_document(path, constants)
     if document is not None:
-        converted = _convert_document(document, path, is_line=is_line)
+        # JSON lines of one row may have lists, too.
+        wrapped = None if is_line and outcome.split(".")[0] in document else _unwrap(document, path)
+        converted = wrapped or _convert_document(document, path, is_line=is_line)
         if converted is not None:
             return converted
-    found = list(iter_rows(path, constants=constants))
+    found = _select_events(list(iter_rows(path, constants=constants)))
     scores: dict[str, None] = {}
     rows = [(where, _convert_row(row, scores, where)) for where, row in found]
     if any(_is_helm_row(row) for _, row in found) and (scenario := _read_helm_scenario(folder)):
@@ -107,6 +112,36 @@ def _read_rows(path: Path, constants: set[str] | None, folder: Path) -> LogConte
     hashes = [row.get("doc_hash") if _is_lm_eval_row(row) else "" for _, row in rows]
     cluster_copies(rows, [text if isinstance(text, str) else "" for text in hashes])
     return LogContent(rows, list(scores))
+
+
+def _unwrap(document: Mapping[str, Any], path: Path) -> LogContent | None:
+    """Returns the rows in an object around them; ``None`` if there is no single list of objects.
+
+    A table of MLflow has the names of its columns beside its rows.
+    """
+    names, data = document.get("columns"), document.get("data")
+    if isinstance(names, list) and isinstance(data, list) and names and data:
+        table = [dict(zip(map(str, names), row, strict=False)) for row in data if type(row) is list]
+        document = {"data": table} if len(table) == len(data) else document
+    lists = {name: value for name, value in document.items() if isinstance(value, list) and value}
+    if len(lists) != 1 or document.keys() & _LOG_KEYS:
+        return None
+    ((name, rows),) = lists.items()
+    if not all(isinstance(row, dict) for row in rows):
+        return None
+    return LogContent([(f"{path}:{name} {n}", row) for n, row in enumerate(rows, start=1)], [])
+
+
+def _select_events(rows: list[LocatedRow]) -> list[LocatedRow]:
+    """Selects the graded answers among the events of a run of OpenAI's evals."""
+    if not any({"event_id", "sample_id", "type"} <= row.keys() for _, row in rows):
+        return rows
+    matches = [(where, row) for where, row in rows if row.get("type") == "match"]
+    for _, row in matches:
+        row.setdefault("id", row.get("sample_id"))
+        if (correct := get_object(row, "data").get("correct")) is not None:
+            row.setdefault("outcome", correct)
+    return matches or rows
 
 
 def _read_document(path: Path, constants: set[str] | None) -> tuple[dict[str, Any] | None, bool]:

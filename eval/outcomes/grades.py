@@ -24,7 +24,9 @@ OUTCOMES: Final = ("right", "wrong", "abstained", "unusable")
 
 SPELLINGS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("right", "correct", "true", "1", "1.0", "pass", "passed"), "right"),
+    **dict.fromkeys(("wahr", "richtig", "vrai"), "right"),
     **dict.fromkeys(("wrong", "incorrect", "false", "0", "0.0", "fail", "failed"), "wrong"),
+    **dict.fromkeys(("falsch", "faux"), "wrong"),
     **dict.fromkeys(
         ("abstained", "abstain", "abstention", "not_attempted", "not attempted", "unknown"),
         "abstained",
@@ -40,7 +42,10 @@ _LETTERS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Grades of one letter. They contradict each other, so all grades of a file must be of one set."""
 _TRUE_OR_FALSE: Final = frozenset(
-    ("true", "1", "1.0", "pass", "passed", "false", "0", "0.0", "fail", "failed")
+    (
+        *("true", "1", "1.0", "pass", "passed", "wahr", "vrai"),
+        *("false", "0", "0.0", "fail", "failed", "falsch", "faux"),
+    )
 )
 """Grades that do not say themselves of what they are true."""
 _OTHER_SCORES: Final = re.compile(
@@ -75,7 +80,13 @@ def is_other_score(name: str) -> bool:
 
 
 def check_score_name(
-    name: str, given: Iterable[str], path: Path, values: Mapping[str, str], scores: Sequence[str]
+    name: str,
+    given: Iterable[str],
+    path: Path,
+    values: Mapping[str, str],
+    scores: Sequence[str],
+    *,
+    has_threshold: bool = False,
 ) -> None:
     """Refuses to read 1 and 0 of a score such as ``failure`` as right and wrong.
 
@@ -85,13 +96,15 @@ def check_score_name(
         path: the file.
         values: as in ``read_grades``.
         scores: all scores of the log, or columns of the file.
+        has_threshold: whether other numbers are read by a threshold.
 
     Raises:
         RecordError: a grade is true or false of something else, and the user does not say what it
             means.
     """
-    explained = {**values, **_explain_numbers(_TRUE_OR_FALSE, values)}
-    unclear = sorted(_TRUE_OR_FALSE.intersection(given) - explained.keys())
+    read = {t for t in given if t in _TRUE_OR_FALSE or (has_threshold and _is_number(t))}
+    explained = {**values, **_explain_numbers(read, values)}
+    unclear = sorted(read - explained.keys())[:_MAX_SHOWN]
     if unclear and is_other_score(name):
         raise RecordError(
             f"by its name, {show_text(name)} does not say whether an answer is right, so that "
@@ -131,7 +144,10 @@ def check_letters(
 
 
 def read_grades(
-    given: Sequence[tuple[str, str]], path: Path, values: Mapping[str, str]
+    given: Sequence[tuple[str, str]],
+    path: Path,
+    values: Mapping[str, str],
+    threshold: float | None = None,
 ) -> Outcomes:
     """Reads the outcomes of a file.
 
@@ -139,11 +155,19 @@ def read_grades(
         given: file and line, and grade in lower case, of each answer.
         path: the file.
         values: grade in lower case → outcome, as the user says; before all others.
+        threshold: other numbers are right from this on, else wrong; ``None`` to read none so.
 
     Raises:
         RecordError: a grade is not known, grades are of different sets, or none is usable.
     """
     explained = _explain_numbers({text for _, text in given}, values)
+    if threshold is not None:
+        numbers = {text: _parse_number(text) for _, text in given if text not in values}
+        explained = {
+            text: "right" if number >= threshold else "wrong"
+            for text, number in numbers.items()
+            if number is not None
+        } | explained
     known = {**SPELLINGS, **values, **explained}
     unexplained = _find_ambiguous_numbers({text for _, text in given}, {**values, **explained})
     if unexplained:
@@ -186,6 +210,10 @@ def _parse_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def _is_number(text: str) -> bool:
+    return _parse_number(text) is not None
+
+
 def _explain_numbers(texts: Iterable[str], values: Mapping[str, str]) -> dict[str, str]:
     """Returns the outcomes of numbers that the user explains in another spelling, as 1 for 1.0."""
     by_number = {_parse_number(text): outcome for text, outcome in values.items()}
@@ -209,6 +237,7 @@ def _make_number_error(grades: Iterable[str], unexplained: set[str], path: Path)
     if len(texts) > len(shown):
         shown.append(f"and {len(texts) - len(shown):,} more")
     missing = [text for text in texts if text in unexplained]
+    is_graded = all(0 <= (_parse_number(text) or 0.0) <= 1 for text in texts)
     return RecordError(
         f"1 and 0 are right and wrong only where there is no third number; these are the numbers, "
         f"and how often each occurs: {', '.join(shown)}",
@@ -216,7 +245,12 @@ def _make_number_error(grades: Iterable[str], unexplained: set[str], path: Path)
         hint=f"Say what every one means, with --value THEIRS=OUTCOME also for 1 and 0 (not yet: "
         f"{', '.join(map(show_text, missing[:_MAX_SHOWN_NUMBERS]))}"
         f"{', …' if len(missing) > _MAX_SHOWN_NUMBERS else ''}); outcomes are "
-        f"{join_list(OUTCOMES)}. Where −1 is wrong, 0 is often abstained.",
+        f"{join_list(OUTCOMES)}. "
+        + (
+            "Of graded scores, --threshold .5 reads those from .5 on as right."
+            if is_graded
+            else "Where −1 is wrong, 0 is often abstained."
+        ),
     )
 
 

@@ -46,7 +46,7 @@ from eval.outcomes.grades import (
     is_empty,
     read_grades,
 )
-from eval.outcomes.log_content import LocatedRow, LogContent
+from eval.outcomes.log_content import LocatedRow, LogContent, find_nested
 from eval.outcomes.question_texts import hash_question_text
 from kg.base.errors import DuplicateIdError, EpocheError, RecordError
 from kg.base.files import require_file
@@ -60,7 +60,7 @@ FIELDS: Final = (
 SQUAD_SCORES: Final = ("exact", "F1")
 """The official scores of SQuAD 2.0: exact match, and F1 of the words."""
 
-_YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "oui", "vrai"))
+_YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "richtig", "oui", "vrai"))
 _NO = frozenset(("false", "0", "0.0", "no", "nein", "falsch", "non", "faux"))
 _MAX_SHOWN_CHARS = 60
 
@@ -103,6 +103,9 @@ def read_graded_answers(
     field_map: Mapping[str, str],
     values: Mapping[str, str],
     filter_name: str = "",
+    *,
+    threshold: float | None = None,
+    system: str = "",
 ) -> GradedAnswers:
     """Reads files of graded answers.
 
@@ -111,6 +114,8 @@ def read_graded_answers(
         field_map: our name of a field → the files' name.
         values: spelling of an outcome in lower case → the outcome; before those of ``grades.py``.
         filter_name: the filter of logs of lm-evaluation-harness; empty if they have only one.
+        threshold: numbers from this on are right, and lower ones wrong.
+        system: read the answers of this system only; empty for all.
 
     Raises:
         MissingFileError: a file does not exist.
@@ -119,6 +124,7 @@ def read_graded_answers(
     """
     graded = GradedAnswers()
     all_columns: dict[str, None] = {}
+    all_systems: dict[str, None] = {}
     for file in parse_prediction_files(files):
         # "model" of "model.csv.gz", unless it was given another name.
         is_unnamed = file.path.suffix.lower() == ".gz" and not file.is_named
@@ -128,11 +134,18 @@ def read_graded_answers(
             file.path, field_map.get("outcome", "outcome"), filter_name, constants
         )
         rows = log.rows
+        _add_nested_fields(rows, columns, field_map)
         graded.notes += (f"{file.path}: {note}" for note in log.notes)
         if constants:
             graded.notes.append(f"{file.path}: {join_list(sorted(constants))} is read as null")
         all_columns |= columns
         names = _find_fields(columns, field_map)
+        given_names = [_read_text(row, names["system"]) or name for _, row in rows]
+        all_systems |= dict.fromkeys(given_names)
+        if system:
+            rows = [row for row, given in zip(rows, given_names, strict=True) if given == system]
+            if log.rows and not rows:
+                continue
         grades = _collect_grades(rows, names["outcome"], columns)
         # The only score of a log stands under `outcome`, too.
         is_score = len(log.scores) == 1 and "outcome" not in field_map
@@ -142,8 +155,9 @@ def read_graded_answers(
             file.path,
             values,
             list(dict.fromkeys((*log.scores, *columns))),
+            has_threshold=threshold is not None,
         )
-        outcomes = read_grades(grades, file.path, values)
+        outcomes = read_grades(grades, file.path, values, threshold)
         unused = [column for column in columns if column not in names.values()]
         check_letters(
             outcomes.letters, names["outcome"], (row for _, row in rows), unused, file.path
@@ -186,6 +200,12 @@ def read_graded_answers(
             graded.notes.append(
                 f"{file.path}: {describe_unreadable_confidences(len(unreadable), unreadable[0])}"
             )
+    if not graded.answers:
+        raise RecordError(
+            f"there is no system {show_text(system)}",
+            where="--system",
+            hint=f"The files have {list_names(all_systems)}.",
+        )
     for name, theirs in _find_fields(all_columns, field_map).items():
         if name in field_map and not set(_split_name(theirs, all_columns)) <= all_columns.keys():
             raise RecordError(
@@ -194,6 +214,18 @@ def read_graded_answers(
                 hint=f"The files have the fields {list_names(all_columns)}.",
             )
     return graded
+
+
+def _add_nested_fields(
+    rows: Sequence[LocatedRow], columns: dict[str, None], field_map: Mapping[str, str]
+) -> None:
+    """Adds the fields of objects within rows that the user names, as ``data.correct``."""
+    for path in (part for theirs in field_map.values() for part in theirs.split("+")):
+        for _, row in rows if "." in path and path not in columns else ():
+            if (value := find_nested(row, path)) is not None:
+                row[path] = value
+        if any(path in row for _, row in rows):
+            columns[path] = None
 
 
 def _note_missing(graded: GradedAnswers, log: LogContent, path: Path, systems: set[str]) -> None:

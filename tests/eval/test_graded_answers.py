@@ -842,3 +842,24 @@ def test_accuracy_is_compared_with_clusters_and_repeats(tmp_path: Path, kind: st
     assert "accuracy: a is better; a − b = +0.500" in done.out
     if kind == "cluster":
         assert pairs["accuracy"]["test"] == "sign-flip"
+
+
+def test_a_threshold_reads_graded_scores(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,outcome,latency\na,.73,1\nb,.5,2\nc,0.2,3\nd,1,4\ne,abstained,5\n")
+    assert "--threshold .5 reads those" in check_error_line(run_outcomes(path), 12)
+    graded = read_graded_answers([str(path)], {}, {"1": "unusable"}, threshold=0.5)
+    outcomes = [answer.outcome for answer in graded.answers]
+    assert outcomes == ["right", "right", "wrong", "unusable", "abstained"]
+    assert run_outcomes(path, "--threshold", 0.5).code == 0
+    line = check_error_line(run_outcomes(path, "--map", "outcome=latency", "--threshold", 2), 12)
+    assert "'latency' does not say whether an answer is right" in line
+
+
+def test_german_and_french_booleans_are_outcomes(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    for right, wrong in (("WAHR", "FALSCH"), ("richtig", "falsch"), ("vrai", "faux")):
+        path.write_text(f"id,outcome,answerable\na,{right},{right}\nb,{wrong},{right}\n")
+        graded = read_graded_answers([str(path)], {}, {})
+        assert [answer.outcome for answer in graded.answers] == ["right", "wrong"]
+        assert all(answer.answerable for answer in graded.answers)
