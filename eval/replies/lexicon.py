@@ -2,7 +2,7 @@
 
 The data are in ``languages.toml``, with two kinds of entries:
 
-* *whole clauses* (``yes``, ``no``, ``unknown``, ``doubt``): they match only a whole clause, so that
+* *whole clauses* (``yes``, ``no``, ``unknown``, ``doubt``, ``limits``) match only a whole clause:
   "no" in "no one" is not read as a verdict. ``(a|b)`` stands for either word, ``(a|b)?`` for either
   or none. ``yes_alone`` and ``no_alone`` match only a whole sentence ("True.", but not
   "True, but …").
@@ -23,14 +23,16 @@ from typing import Any, Literal, NamedTuple
 
 from eval.replies.sentences import fold_word, split_words
 
-Sign = Literal["YES", "NO", "UNKNOWN", "DOUBT"]
-"""The meaning of a clause without context; ``DOUBT`` ("maybe") is no answer and no abstention."""
+Sign = Literal["YES", "NO", "UNKNOWN", "DOUBT", "LIMIT"]
+"""The meaning of a clause without context; ``DOUBT`` ("maybe") is no answer and no abstention, and
+with ``LIMIT`` ("only sometimes") a verdict holds in part."""
 
 _CLAUSE_FIELDS: tuple[tuple[str, Sign], ...] = (
     ("yes", "YES"),
     ("no", "NO"),
     ("unknown", "UNKNOWN"),
     ("doubt", "DOUBT"),
+    ("limits", "LIMIT"),
 )
 _SENTENCE_FIELDS: tuple[tuple[str, Sign], ...] = (("yes_alone", "YES"), ("no_alone", "NO"))
 # "se" means "if" in Italian and Portuguese, but is a reflexive pronoun in Spanish and Romanian. So

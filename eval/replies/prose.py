@@ -114,8 +114,10 @@ def _read_sentence(sentence: Sentence, lexicon: Lexicon) -> Signs:
         no="NO" in signs,
         abstains=abstains,
         silent=lexicon.silent.occur_in(asserted_words),
-        doubts="DOUBT" in signs,
-        conditional=bool(verdicts) and _is_conditional(clauses, verdicts[0], lexicon),
+        # A sentence of its own, "Only sometimes.", is about the verdict of another one.
+        doubts="DOUBT" in signs or set(signs) == {"LIMIT"},
+        conditional=bool(verdicts)
+        and ("LIMIT" in signs or _is_conditional(clauses, verdicts[0], lexicon)),
         refuses=lexicon.refuse.occur_in(asserted_words),
     )
 

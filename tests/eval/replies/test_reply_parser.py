@@ -302,10 +302,13 @@ def test_verdict_that_holds_in_part_is_invalid(reply: str) -> None:
     [
         ("insufficient evidence", "UNKNOWN"),
         ("Inadequate context.", "UNKNOWN"),
+        ("There is insufficient evidence.", "UNKNOWN"),
         ("Evidence insufficient", "UNKNOWN"),
         ("Unzureichende Belege", "UNKNOWN"),
         ("nicht genügend Belege", "UNKNOWN"),
         ("No evidence.", "INVALID"),
+        ("In most cases, rivers end in a sea. Yes.", "YES"),
+        ("Not always, as with the Okavango, do they end there. No.", "NO"),
         ("Yes, and only the Rhine does.", "YES"),
         ("Yes, it is only one of three.", "YES"),
         ("No, it does not help.", "NO"),
