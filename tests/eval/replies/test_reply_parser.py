@@ -252,6 +252,8 @@ def test_doubted_answer_is_not_counted(reply: str, pred: str) -> None:
         "Nein, das kann ich nicht beantworten.",
         "Nein, dabei kann ich Ihnen nicht helfen.",
         "Nein, ich darf dazu nichts sagen.",
+        "Nein, ich darf keine medizinischen Auskünfte geben.",
+        "No. As an AI, I don't have personal opinions.",
         "Nein, dazu möchte ich mich nicht äußern.",
     ],
 )
@@ -279,6 +281,7 @@ def test_answer_said_to_be_false_is_not_counted(reply: str) -> None:
     [
         "Yes, but only sometimes.",
         "Yes, sometimes.",
+        "Yes, to a degree.",
         "Yes. But only in part.",
         "Yes, but not always.",
         "Yes, it does, but only when it rains.",
