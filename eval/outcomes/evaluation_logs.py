@@ -45,8 +45,10 @@ _LM_EVAL_FIELDS: Final = frozenset(
 """The fields of a sample of lm-evaluation-harness that are no scores."""
 _LM_EVAL_QUESTIONS: Final = ("question", "problem", "query", "input", "prompt")
 """The fields of its documents that have the question, without options that may be shuffled."""
-_LOG_KEYS: Final = frozenset(("eval", "request_states", "adapter_spec", "configs"))
-"""Keys of objects that are logs, whose lists are no rows, or not yet."""
+_NO_WRAPPERS: Final = frozenset(
+    ("eval", "request_states", "adapter_spec", "configs", "content_sha256", "n_questions")
+)
+"""Keys of logs and of our own records, whose lists are no rows of graded answers."""
 _LOOK_AHEAD: Final = 4096
 """Number of bytes after the first line that tell whether there is a second one."""
 _MAX_ROW_FIELDS: Final = 100
@@ -124,7 +126,7 @@ def _unwrap(document: Mapping[str, Any], path: Path) -> LogContent | None:
         table = [dict(zip(map(str, names), row, strict=False)) for row in data if type(row) is list]
         document = {"data": table} if len(table) == len(data) else document
     lists = {name: value for name, value in document.items() if isinstance(value, list) and value}
-    if len(lists) != 1 or document.keys() & _LOG_KEYS:
+    if len(lists) != 1 or document.keys() & _NO_WRAPPERS:
         return None
     ((name, rows),) = lists.items()
     if not all(isinstance(row, dict) for row in rows):
