@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +16,14 @@ from eval.abstention.card_file import CardFile
 from eval.abstention.manifest import PREDICTIONS_SYSTEM, RunManifest, write_manifest
 from eval.abstention.metrics.result_row import describe_unreadable
 from eval.abstention.result import PREDS, Answer, Pred, Result, result_to_json
+from eval.harness.predictions.foreign_labels import MAX_LABELS, find_foreign_labels
 from eval.harness.predictions.reader import (
     PredictionFile,
     PredictionFormat,
     Predictions,
     describe_files,
     read_predictions,
+    show_text,
 )
 from eval.harness.predictions.repeats import count_repeats, renumber_repeats
 from eval.harness.predictions.scored_run import NO_PREDICTION
@@ -28,8 +31,11 @@ from eval.harness.reply import Reply
 from eval.harness.verification.line_digests import digest_lines
 from kg.base.errors import RecordError, WriteError
 from kg.base.files import check_output, sha256_file, write_jsonl_atomic
+from kg.base.plain_text import join_list
 from kg.base.provenance import library_versions, make_relative_name, manifest_path, utc_now
 
+VALUES: Final[tuple[Pred, ...]] = ("YES", "NO", "UNKNOWN", "INVALID")
+"""What a label of a file may mean."""
 _SAYS_INVALID: Final = "the file says that the reply cannot be read"
 
 
@@ -39,6 +45,7 @@ def write_card_predictions(
     out: Path,
     *,
     field_map: Mapping[str, str],
+    values: Mapping[str, str] | None = None,
     overwrite: bool = False,
     allow_changed: bool = False,
 ) -> tuple[RunManifest, dict[str, Predictions]]:
@@ -49,6 +56,7 @@ def write_card_predictions(
         files: the predictions of each system.
         out: the result file.
         field_map: our name of a field → the files' name.
+        values: a label of the files in lower case → what it means; before all others.
         overwrite: whether an existing result file is replaced.
         allow_changed: accept cards that their manifest does not describe; the manifest says so.
 
@@ -57,11 +65,11 @@ def write_card_predictions(
 
     Raises:
         MissingFileError, RecordError, DuplicateIdError: cards or predictions cannot be read.
-        RecordError: also if no prediction of a file is an answer.
+        RecordError: also if no prediction of a file is an answer, or many are labels of another
+            set.
         ChangedRunError: the cards changed after they were made, and this is not accepted.
         WriteError: the result file exists, would overwrite an input, or cannot be written.
     """
-    form = PredictionFormat(value="pred", noun="card", read_value=_read_value, field_map=field_map)
     for path in (out, manifest_path(out)):
         inputs = (cards_file, manifest_path(cards_file), *(file.path for file in files))
         check_output(path, inputs)
@@ -77,10 +85,14 @@ def write_card_predictions(
         )
         predictions: dict[str, Predictions] = {}
         for file in files:
+            labels = _LabelReader(values or {})
+            form = PredictionFormat(
+                value="pred", noun="card", read_value=labels.read, field_map=field_map
+            )
             # Each alone: a file with repeats says nothing about the others.
             read = {file.name: read_predictions(file, _CardIds(cards), form)}
             predictions |= renumber_repeats(read)
-            _check_readable(file, predictions[file.name], form)
+            _check_readable(file, predictions[file.name], form, labels)
         names = tuple(predictions)
         replies = {
             (reply.system, reply.id, reply.repeat): reply
@@ -88,6 +100,8 @@ def write_card_predictions(
             for reply in read.replies
         }
         params = describe_files(files, field_map)
+        for param in params.values() if values else ():
+            param["values"] = dict(values or {})
         repeats = {name: count_repeats({name: read}) for name, read in predictions.items()}
         counts: dict[str, int] = dict.fromkeys(PREDS, 0)
         manifest = RunManifest(
@@ -145,19 +159,33 @@ def describe_invalid(read: Predictions) -> str:
     return describe_unreadable(raws, len(raws), len(read.replies)) if raws else ""
 
 
-def _check_readable(file: PredictionFile, read: Predictions, form: PredictionFormat) -> None:
-    """Refuses a file without a single answer: its labels or its field are other ones.
+def _check_readable(
+    file: PredictionFile, read: Predictions, form: PredictionFormat, labels: _LabelReader
+) -> None:
+    """Refuses a file without a single answer, or with many labels of another set.
 
     The file of a run whose replies were all unusable says so in our own word.
     """
+    where = f"{file.path}, field {form.name_field('value')}"
+    if foreign := find_foreign_labels(labels.unreadable, labels.n_read):
+        n_unreadable = labels.unreadable.total()
+        shown = [f"{show_text(label)} ({labels.unreadable[label]:,})" for label in foreign]
+        raise RecordError(
+            f"{n_unreadable:,} of {labels.n_read:,} predictions are no answer, and all of these "
+            f"are {join_list(shown, 'or')}: labels of another set",
+            where=where,
+            hint="Say what each means with --value THEIRS=PRED, where PRED is "
+            f"{join_list(VALUES, 'or')}.",
+        )
     is_readable = any(
         reply.status == "ok" or reply.problem == _SAYS_INVALID for reply in read.replies
     )
     if not is_readable and (problem := describe_invalid(read)):
         raise RecordError(
             problem,
-            where=f"{file.path}, field {form.name_field('value')}",
-            hint="Write YES, NO, UNKNOWN or replies in words, or name their field: --map pred=….",
+            where=where,
+            hint="Write YES, NO, UNKNOWN or replies in words, or name their field: --map pred=…; "
+            "--value THEIRS=YES says what other labels mean.",
         )
 
 
@@ -169,6 +197,29 @@ class _CardIds:
 
     def __contains__(self, card_id: object) -> bool:
         return isinstance(card_id, str) and self._cards.find_item(card_id) is not None
+
+
+class _LabelReader:
+    """Reads the predictions of a file, and counts those that are no answer.
+
+    Args:
+        values: a label in lower case → what it means.
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self.n_read = 0
+        self.unreadable: Counter[str] = Counter()
+
+    def read(self, value: object) -> Reply:
+        """Reads a prediction; raises nothing."""
+        self.n_read += 1
+        reply = _read_value(self._values.get(str(value).strip().casefold(), value))
+        if reply.status == "invalid" and reply.problem != _SAYS_INVALID:
+            text = show_text(str(value).strip())[1:-1]
+            if text in self.unreadable or len(self.unreadable) <= MAX_LABELS:
+                self.unreadable[text] += 1
+        return reply
 
 
 def _read_value(value: object) -> Reply:

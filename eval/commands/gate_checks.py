@@ -19,8 +19,9 @@ from eval.metrics.measurement import FAILURE_METRIC, Measurement
 from eval.metrics.runs.pairs import pair_with_earlier_runs
 from eval.stats.estimates import Estimate
 from kg.base.console import print_text
-from kg.base.errors import EpocheError
+from kg.base.errors import ChangedRunError, EpocheError
 from kg.base.plain_text import to_one_line
+from kg.base.provenance import manifest_path
 
 _LIMITED_METRICS = (FAILURE_METRIC, "invalid_rate")
 """The metrics whose sum ``max_failures`` limits, as far as a benchmark has them."""
@@ -44,6 +45,7 @@ def check_runs(request: GateRequest) -> tuple[list[Check], str]:
             raise EpocheError(
                 "a run cannot be its own baseline", where=str(path), hint="Give an earlier run."
             )
+    _refuse_unlisted_cards(request)
     measurement = measure_paths(
         request.runs,
         request.resampling,
@@ -68,6 +70,23 @@ def check_runs(request: GateRequest) -> tuple[list[Check], str]:
     if request.baseline:
         checks += _compare_with_baseline(request, conditions, measurement)
     return checks, measurement.signature
+
+
+def _refuse_unlisted_cards(request: GateRequest) -> None:
+    """Refuses rows of cards of which nothing says which cards they should answer.
+
+    From such a file all wrong answers may have been removed, and every condition would hold.
+    """
+    if request.cards or request.allow_changed:
+        return
+    for path in (*request.runs, *request.baseline):
+        if path.is_file() and not manifest_path(path).is_file():
+            raise ChangedRunError(
+                f"{path.name} has no manifest, so that nothing shows whether rows were removed",
+                where=str(path),
+                hint="Name its cards with --cards, and those without a row count as ERROR; "
+                "--allow-changed accepts the rows as they are.",
+            )
 
 
 def _collect_values(

@@ -31,7 +31,7 @@ def main(
             "--map",
             metavar="FIELD=THEIRS[,…]",
             help="The files' own names of the fields id, outcome, answerable, confidence, "
-            "repeat, cluster, system and question; id=a+b joins two fields, "
+            "repeat, cluster, system and question; id=a+b joins two fields, a.b is in an object, "
             "unanswerable=FIELD is the opposite of answerable.",
         ),
     ] = None,
@@ -51,6 +51,13 @@ def main(
             help="Of samples of lm-evaluation-harness, the filter whose answers are meant, such as "
             "strict-match.",
         ),
+    ] = "",
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Numbers from this on are right and lower ones wrong, as of RAGAS."),
+    ] = None,
+    system: Annotated[
+        str, typer.Option(help="Of a file with several systems, measure this one alone.")
     ] = "",
     right_refusals: Annotated[
         bool,
@@ -89,6 +96,7 @@ def main(
     are compared on the same questions; answers that one lacks count as unusable. With --squad-gold
     predictions for SQuAD 2.0 are graded as by its script.
     """
+    from eval.harness.predictions.option_pairs import parse_pairs
     from eval.metrics.measurement import ResamplingPlan
     from eval.outcomes.answerability import (
         check_answerability,
@@ -96,7 +104,7 @@ def main(
         read_right_refusals,
     )
     from eval.outcomes.grades import OUTCOMES
-    from eval.outcomes.reader import FIELDS, parse_pairs, read_graded_answers
+    from eval.outcomes.reader import FIELDS, read_graded_answers
     from eval.outcomes.report import measure_outcomes
     from eval.outcomes.squad import read_squad_answers
     from kg.base.errors import RecordError, SettingError
@@ -106,11 +114,13 @@ def main(
         inputs = [Path(file.rpartition("=")[2]) for file in (*files, *(na_prob or ()))]
         check_output(out, [*inputs, *([squad_gold] if squad_gold else [])])
     if squad_gold is not None:
-        if field_map or values or filter_name or right_refusals:
+        given = (field_map, values, filter_name, right_refusals, threshold is not None, system)
+        if any(given):
             raise SettingError(
                 "predictions for SQuAD have neither other fields nor grades nor filters",
                 where="--squad-gold",
-                hint="Leave out --map, --value, --filter and --right-refusals.",
+                hint="Leave out --map, --value, --filter, --threshold, --system and "
+                "--right-refusals.",
             )
         graded = read_squad_answers(squad_gold, files, na_prob or ())
     elif na_prob:
@@ -119,7 +129,12 @@ def main(
         names = parse_pairs(field_map or (), "--map", FIELDS)
         check_field_name(names)
         graded = read_graded_answers(
-            files, names, parse_pairs(values or (), "--value", OUTCOMES), filter_name
+            files,
+            names,
+            parse_pairs(values or (), "--value", OUTCOMES),
+            filter_name,
+            threshold=threshold,
+            system=system,
         )
         if right_refusals:
             read_right_refusals(graded)

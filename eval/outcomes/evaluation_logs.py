@@ -9,6 +9,7 @@ Each score stands in the row under its own name, and under ``outcome`` if there 
 | lm-evaluation-harness | ``samples_….jsonl`` of ``--log_samples`` | ``doc_id`` | |
 | HELM | ``per_instance_stats.json`` | ``instance_id``, perturbation | ``train_trial_index`` |
 | promptfoo | ``.json`` of ``--output`` | ``testIdx`` | copy of a test |
+| OpenAI evals | ``.jsonl`` of ``--record_path`` | ``sample_id`` | |
 
 lm-evaluation-harness writes a row for each filter of a task, such as ``strict-match`` and
 ``flexible-extract``; ``--filter`` chooses one.
@@ -26,12 +27,14 @@ from eval.harness.predictions.rows import CSV_DELIMITERS, MAX_ARRAY_BYTES, iter_
 from eval.outcomes.inspect_logs import convert_inspect_log, read_inspect_archive
 from eval.outcomes.log_content import NOT_SCORED, LocatedRow, LogContent, get_object
 from eval.outcomes.promptfoo_logs import read_promptfoo_results
-from eval.outcomes.question_texts import cluster_copies
+from eval.outcomes.question_texts import cluster_copies, write_text
 from kg.base.errors import RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
 from kg.base.strict_json import NotJsonError, parse_json
 
 _HELM_SCORE: Final = "exact_match"
+_HELM_RUN: Final = "run_spec.json"
+"""The file beside a log of HELM that says of which scenario it is."""
 _HELM_HINT: Final = "Give per_instance_stats.json of the same folder."
 _LM_EVAL_FIELDS: Final = frozenset(
     (
@@ -42,6 +45,10 @@ _LM_EVAL_FIELDS: Final = frozenset(
 """The fields of a sample of lm-evaluation-harness that are no scores."""
 _LM_EVAL_QUESTIONS: Final = ("question", "problem", "query", "input", "prompt")
 """The fields of its documents that have the question, without options that may be shuffled."""
+_NO_WRAPPERS: Final = frozenset(
+    ("eval", "request_states", "adapter_spec", "configs", "content_sha256", "n_questions")
+)
+"""Keys of logs and of our own records, whose lists are no rows of graded answers."""
 _LOOK_AHEAD: Final = 4096
 """Number of bytes after the first line that tell whether there is a second one."""
 _MAX_ROW_FIELDS: Final = 100
@@ -54,6 +61,7 @@ def read_log(
     outcome: str = "outcome",
     filter_name: str = "",
     constants: set[str] | None = None,
+    folder: Path | None = None,
 ) -> LogContent:
     """Reads the rows of a file, of a log or any other.
 
@@ -63,6 +71,7 @@ def read_log(
         filter_name: of lm-evaluation-harness, the filter whose rows are meant; empty if there is
             only one.
         constants: as in ``parse_json``.
+        folder: the folder of the user's file, if ``path`` is an unpacked copy.
 
     Raises:
         MissingFileError: there is no such file.
@@ -70,7 +79,7 @@ def read_log(
             not the filter or several, or it is another file of a tool than that of its samples.
     """
     path = require_file(path, "file of graded answers")
-    log = _read_rows(path, constants)
+    log = _read_rows(path, constants, folder or path.parent, outcome)
     rows, scores = _select_filter(log.rows, path, filter_name), log.scores
     if len(scores) == 1:
         for _, row in rows:
@@ -85,21 +94,56 @@ def read_log(
     return log._replace(rows=rows)
 
 
-def _read_rows(path: Path, constants: set[str] | None) -> LogContent:
+def _read_rows(path: Path, constants: set[str] | None, folder: Path, outcome: str) -> LogContent:
     """Reads the rows of a file, and the names of the scores if it is a log."""
     if path.suffix.lower() == ".eval":
         return read_inspect_archive(path, constants)
     document, is_line = _read_document(path, constants)
     if document is not None:
-        converted = _convert_document(document, path, is_line=is_line)
+        # JSON lines of one row may have lists, too.
+        wrapped = None if is_line and outcome.split(".")[0] in document else _unwrap(document, path)
+        converted = wrapped or _convert_document(document, path, is_line=is_line)
         if converted is not None:
             return converted
-    found = list(iter_rows(path, constants=constants))
+    found = _select_events(list(iter_rows(path, constants=constants)))
     scores: dict[str, None] = {}
     rows = [(where, _convert_row(row, scores, where)) for where, row in found]
+    if any(_is_helm_row(row) for _, row in found) and (scenario := _read_helm_scenario(folder)):
+        # Ids of instances are running numbers in each scenario.
+        rows = [(where, {"question": f"{scenario}\n{row['id']}", **row}) for where, row in rows]
     hashes = [row.get("doc_hash") if _is_lm_eval_row(row) else "" for _, row in rows]
     cluster_copies(rows, [text if isinstance(text, str) else "" for text in hashes])
     return LogContent(rows, list(scores))
+
+
+def _unwrap(document: Mapping[str, Any], path: Path) -> LogContent | None:
+    """Returns the rows in an object around them; ``None`` if there is no single list of objects.
+
+    A table of MLflow has the names of its columns beside its rows.
+    """
+    names, data = document.get("columns"), document.get("data")
+    if isinstance(names, list) and isinstance(data, list) and names and data:
+        table = [dict(zip(map(str, names), row, strict=False)) for row in data if type(row) is list]
+        document = {"data": table} if len(table) == len(data) else document
+    lists = {name: value for name, value in document.items() if isinstance(value, list) and value}
+    if len(lists) != 1 or document.keys() & _NO_WRAPPERS:
+        return None
+    ((name, rows),) = lists.items()
+    if not all(isinstance(row, dict) for row in rows):
+        return None
+    return LogContent([(f"{path}:{name} {n}", row) for n, row in enumerate(rows, start=1)], [])
+
+
+def _select_events(rows: list[LocatedRow]) -> list[LocatedRow]:
+    """Selects the graded answers among the events of a run of OpenAI's evals."""
+    if not any({"event_id", "sample_id", "type"} <= row.keys() for _, row in rows):
+        return rows
+    matches = [(where, row) for where, row in rows if row.get("type") == "match"]
+    for _, row in matches:
+        row.setdefault("id", row.get("sample_id"))
+        if (correct := get_object(row, "data").get("correct")) is not None:
+            row.setdefault("outcome", correct)
+    return matches or rows
 
 
 def _read_document(path: Path, constants: set[str] | None) -> tuple[dict[str, Any] | None, bool]:
@@ -200,6 +244,19 @@ def _find_question(row: Mapping[str, Any]) -> str:
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
+def _is_helm_row(row: Mapping[str, Any]) -> bool:
+    return "instance_id" in row and isinstance(row.get("stats"), list)
+
+
+def _read_helm_scenario(folder: Path) -> str:
+    """Reads of which scenario a run of HELM is; empty if nothing beside its log says so."""
+    path = folder / _HELM_RUN
+    if not path.is_file() or path.stat().st_size > MAX_LINE_BYTES:
+        return ""
+    run = _parse_object(path.read_bytes(), set())
+    return write_text(get_object(run, "scenario_spec"))
+
+
 def _convert_row(row: dict[str, Any], scores: dict[str, None], where: str) -> dict[str, Any]:
     """Converts a row of lm-evaluation-harness or HELM; any other stays as it is.
 
@@ -216,13 +273,12 @@ def _convert_row(row: dict[str, Any], scores: dict[str, None], where: str) -> di
         names = names or row.keys() - _LM_EVAL_FIELDS
         scores |= {n: None for n in row if n in names and isinstance(row[n], int | float)}
         return {"id": row["doc_id"], "question": _find_question(row), **row}
-    stats = row.get("stats")
-    if "instance_id" in row and isinstance(stats, list):
+    if _is_helm_row(row):
         perturbation = row.get("perturbation")
         changed = f" + {perturbation.get('name')}" if isinstance(perturbation, dict) else ""
         values = {
             str(stat["name"].get("name")): stat.get("mean")
-            for stat in stats
+            for stat in row["stats"]
             if isinstance(stat, dict) and isinstance(stat.get("name"), dict)
         }
         # The others are of many kinds, such as numbers of tokens.

@@ -40,6 +40,20 @@ def flatten(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def find_nested(row: Mapping[str, Any], path: str) -> str | int | float | None:
+    """Returns the text or number at a path such as ``feedback.score`` or ``scores.0.value``.
+
+    ``None`` if there is none.
+    """
+    value: Any = row
+    for key in path.split("."):
+        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str | int | float) else None
+
+
 def read_count(value: Any) -> int:
     """Returns a number of questions or repeats that a log states; 0 if it is none."""
     is_count = isinstance(value, int) and not isinstance(value, bool)

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from eval.harness.predictions.confidence_scale import find_confidence_scale
 from eval.harness.predictions.reader import (
     describe_unreadable_confidences,
     parse_number,
@@ -35,12 +36,19 @@ from eval.harness.predictions.rows import (
     list_names,
     read_header,
 )
+from eval.harness.predictions.table_form import TableHeader
 from eval.model.foreign_values import check_confidence, make_storable
 from eval.outcomes.evaluation_logs import read_log
-from eval.outcomes.grades import OUTCOMES, is_empty, read_grades
-from eval.outcomes.log_content import LocatedRow, LogContent
+from eval.outcomes.grades import (
+    OUTCOMES,
+    check_letters,
+    check_score_name,
+    is_empty,
+    read_grades,
+)
+from eval.outcomes.log_content import LocatedRow, LogContent, find_nested
 from eval.outcomes.question_texts import hash_question_text
-from kg.base.errors import DuplicateIdError, EpocheError, RecordError, SettingError
+from kg.base.errors import DuplicateIdError, EpocheError, RecordError
 from kg.base.files import require_file
 from kg.base.plain_text import clean_text, join_list
 
@@ -52,7 +60,7 @@ FIELDS: Final = (
 SQUAD_SCORES: Final = ("exact", "F1")
 """The official scores of SQuAD 2.0: exact match, and F1 of the words."""
 
-_YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "oui", "vrai"))
+_YES = frozenset(("true", "1", "1.0", "yes", "ja", "wahr", "richtig", "oui", "vrai"))
 _NO = frozenset(("false", "0", "0.0", "no", "nein", "falsch", "non", "faux"))
 _MAX_SHOWN_CHARS = 60
 
@@ -90,40 +98,14 @@ class GradedAnswers:
     expected: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def parse_pairs(texts: Sequence[str], option: str, known: Sequence[str]) -> dict[str, str]:
-    """Parses ``NAME=VALUE,…``, where the name or the value is one of a few known words.
-
-    Args:
-        texts: what the user gave.
-        option: ``--map`` (FIELD=THEIRS) or ``--value`` (THEIRS=OUTCOME).
-        known: our fields, or the outcomes.
-
-    Returns:
-        Our word → theirs for ``--map``, theirs → our word for ``--value``.
-
-    Raises:
-        SettingError: a pair is malformed or given twice.
-    """
-    pairs: dict[str, str] = {}
-    for pair in (pair for text in texts for pair in text.split(",")):
-        name, _, value = (part.strip() for part in pair.partition("="))
-        ours = name if option == "--map" else value
-        if ours not in known or not name or not value or name in pairs:
-            form = "FIELD=THEIRS" if option == "--map" else "THEIRS=OUTCOME"
-            raise SettingError(
-                f"{clean_text(pair, _MAX_SHOWN_CHARS)!r} is no pair {form}, or is given twice",
-                where=option,
-                hint=f"{'The fields' if option == '--map' else 'Outcomes'} are {join_list(known)}.",
-            )
-        pairs[name if option == "--map" else name.casefold()] = value
-    return pairs
-
-
 def read_graded_answers(
     files: Sequence[str],
     field_map: Mapping[str, str],
     values: Mapping[str, str],
     filter_name: str = "",
+    *,
+    threshold: float | None = None,
+    system: str = "",
 ) -> GradedAnswers:
     """Reads files of graded answers.
 
@@ -132,6 +114,8 @@ def read_graded_answers(
         field_map: our name of a field → the files' name.
         values: spelling of an outcome in lower case → the outcome; before those of ``grades.py``.
         filter_name: the filter of logs of lm-evaluation-harness; empty if they have only one.
+        threshold: numbers from this on are right, and lower ones wrong.
+        system: read the answers of this system only; empty for all.
 
     Raises:
         MissingFileError: a file does not exist.
@@ -140,6 +124,7 @@ def read_graded_answers(
     """
     graded = GradedAnswers()
     all_columns: dict[str, None] = {}
+    all_systems: dict[str, None] = {}
     for file in parse_prediction_files(files):
         # "model" of "model.csv.gz", unless it was given another name.
         is_unnamed = file.path.suffix.lower() == ".gz" and not file.is_named
@@ -149,12 +134,34 @@ def read_graded_answers(
             file.path, field_map.get("outcome", "outcome"), filter_name, constants
         )
         rows = log.rows
+        _add_nested_fields(rows, columns, field_map)
         graded.notes += (f"{file.path}: {note}" for note in log.notes)
         if constants:
             graded.notes.append(f"{file.path}: {join_list(sorted(constants))} is read as null")
         all_columns |= columns
         names = _find_fields(columns, field_map)
-        outcomes = read_grades(_collect_grades(rows, names["outcome"], columns), file.path, values)
+        given_names = [_read_text(row, names["system"]) or name for _, row in rows]
+        all_systems |= dict.fromkeys(given_names)
+        if system:
+            rows = [row for row, given in zip(rows, given_names, strict=True) if given == system]
+            if log.rows and not rows:
+                continue
+        grades = _collect_grades(rows, names["outcome"], columns)
+        # The only score of a log stands under `outcome`, too.
+        is_score = len(log.scores) == 1 and "outcome" not in field_map
+        check_score_name(
+            log.scores[0] if is_score else names["outcome"],
+            {text for _, text in grades},
+            file.path,
+            values,
+            list(dict.fromkeys((*log.scores, *columns))),
+            has_threshold=threshold is not None,
+        )
+        outcomes = read_grades(grades, file.path, values, threshold)
+        unused = [column for column in columns if column not in names.values()]
+        check_letters(
+            outcomes.letters, names["outcome"], (row for _, row in rows), unused, file.path
+        )
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
         header = read_header(file.path)
@@ -163,13 +170,19 @@ def read_graded_answers(
         is_named = file.is_named and len(systems) <= 1
         unreadable: list[str] = []
         n_before = len(graded.answers)
-        for (where, row), outcome in zip(rows, outcomes.outcomes, strict=True):
-            fields = header.write_decimal_point(row, names["confidence"])
-            answer = _read_answer(fields, where, outcome, name, names, columns)
+        confidences = [_parse_confidence(row, names["confidence"], header) for _, row in rows]
+        scale = find_confidence_scale(confidences)
+        if scale.note:
+            graded.notes.append(f"{file.path}: {scale.note}")
+        for (where, row), outcome, given in zip(rows, outcomes.outcomes, confidences, strict=True):
+            answer = _read_answer(row, where, outcome, name, names, columns)
+            confidence = scale.convert(given)
+            answer = answer._replace(confidence=check_confidence(confidence, []))
             if is_named:
                 answer = answer._replace(system=name)
-            if answer.confidence is None and not is_empty(fields.get(names["confidence"])):
-                unreadable.append(show_text(str(fields[names["confidence"]])))
+            is_unreadable = answer.confidence is None and confidence is not None
+            if is_unreadable and scale.divisor is not None:
+                unreadable.append(show_text(str(confidence)))
             key = answer.system, answer.id, answer.repeat
             if key in graded.places:
                 raise DuplicateIdError(
@@ -187,6 +200,12 @@ def read_graded_answers(
             graded.notes.append(
                 f"{file.path}: {describe_unreadable_confidences(len(unreadable), unreadable[0])}"
             )
+    if not graded.answers:
+        raise RecordError(
+            f"there is no system {show_text(system)}",
+            where="--system",
+            hint=f"The files have {list_names(all_systems)}.",
+        )
     for name, theirs in _find_fields(all_columns, field_map).items():
         if name in field_map and not set(_split_name(theirs, all_columns)) <= all_columns.keys():
             raise RecordError(
@@ -195,6 +214,18 @@ def read_graded_answers(
                 hint=f"The files have the fields {list_names(all_columns)}.",
             )
     return graded
+
+
+def _add_nested_fields(
+    rows: Sequence[LocatedRow], columns: dict[str, None], field_map: Mapping[str, str]
+) -> None:
+    """Adds the fields of objects within rows that the user names, as ``data.correct``."""
+    for path in (part for theirs in field_map.values() for part in theirs.split("+")):
+        for _, row in rows if "." in path and path not in columns else ():
+            if (value := find_nested(row, path)) is not None:
+                row[path] = value
+        if any(path in row for _, row in rows):
+            columns[path] = None
 
 
 def _note_missing(graded: GradedAnswers, log: LogContent, path: Path, systems: set[str]) -> None:
@@ -211,17 +242,26 @@ def _note_missing(graded: GradedAnswers, log: LogContent, path: Path, systems: s
 
 
 def _read_file(
-    path: Path, outcome: str, filter_name: str, constants: set[str]
+    path: Path,
+    outcome: str,
+    filter_name: str,
+    constants: set[str],
+    folder: Path | None = None,
 ) -> tuple[LogContent, dict[str, None]]:
-    """Reads a file, which may be compressed, and the names of its fields."""
+    """Reads a file, which may be compressed, and the names of its fields.
+
+    ``folder`` is that of the user's file, if ``path`` is an unpacked copy.
+    """
     path = require_file(path, "file of graded answers")
     if path.suffix.lower() != ".gz":
-        log = read_log(path, outcome=outcome, filter_name=filter_name, constants=constants)
+        log = read_log(
+            path, outcome=outcome, filter_name=filter_name, constants=constants, folder=folder
+        )
         # The header is read because a column of empty cells is in no row.
         names = [*read_header(path).names, *(name for _, row in log.rows for name in row)]
         return log, dict.fromkeys(names)
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / path.stem
+    with tempfile.TemporaryDirectory() as temporary:
+        plain = Path(temporary) / path.stem
         try:
             with gzip.open(path) as source, plain.open("wb") as target:
                 while block := source.read(1 << 20):
@@ -231,7 +271,7 @@ def _read_file(
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise RecordError(f"not a gzip file: {error}", where=str(path)) from error
         try:
-            log, columns = _read_file(plain, outcome, filter_name, constants)
+            log, columns = _read_file(plain, outcome, filter_name, constants, path.parent)
         except EpocheError as error:
             # The user knows only the compressed file.
             error.where = error.where.replace(str(plain), str(path), 1)
@@ -291,7 +331,6 @@ def _read_answer(
         outcome=outcome,
         answerable=_read_answerable(row, names, where),
         repeat=read_repeat(_read_text(row, names["repeat"]) or "0", where),
-        confidence=_read_confidence(row.get(names["confidence"])),
         cluster=_read_text(row, names["cluster"]),
         content=hash_question_text(_read_text(row, names["question"])),
     )
@@ -348,9 +387,12 @@ def _read_id(row: Mapping[str, Any], name: str) -> str:
     return " + ".join(texts)
 
 
-def _read_confidence(value: Any) -> float | None:
-    """Returns a confidence, which may be in per cent; None if it is no probability."""
-    return check_confidence(parse_number(value) if isinstance(value, str) else value, [])
+def _parse_confidence(row: Mapping[str, Any], name: str, header: TableHeader) -> Any:
+    """Returns a confidence as a number if it is one, and None if there is none."""
+    value = header.write_decimal_point(row, name).get(name)
+    if is_empty(value):
+        return None
+    return parse_number(value) if isinstance(value, str) else value
 
 
 def _read_answerable(row: Mapping[str, Any], names: Mapping[str, str], where: str) -> bool | None:

@@ -122,7 +122,7 @@ def measure_outcomes(graded: GradedAnswers, plan: ResamplingPlan) -> OutcomesRep
             table,
             list(itertools.combinations(table.systems, 2)),
             measures,
-            [measures[0].name, *([ACCURACY] if table.has_single_questions else [])],
+            [measures[0].name, ACCURACY],
             distributions,
             resamples,
             plan,
@@ -147,7 +147,8 @@ def _check_overlap(table: OutcomeTable) -> None:
             f"{show_text(names[0])} and {show_text(names[1])} have no question in common: the "
             f"first has {show_text(ids[0])}, the second {show_text(ids[1])}",
             hint="Systems are compared on the same questions, with the same ids; --map id=… names "
-            "another field. To measure them apart, give each a file and a call of its own.",
+            "another field. To measure them apart, give each a call of its own, with --system NAME "
+            "if they are in one file.",
         )
 
 

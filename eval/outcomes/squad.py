@@ -34,11 +34,13 @@ class GoldQuestion(NamedTuple):
     """A question of the data set.
 
     Attributes:
-        answers: the answers that count as right; empty for an unanswerable question.
+        answers: the answers that count as right; none if nothing is left of them.
+        has_answer: whether answers are given, which tells HasAns from NoAns.
         paragraph: number of the paragraph, whose questions are resampled together.
     """
 
     answers: tuple[str, ...]
+    has_answer: bool
     paragraph: str
 
 
@@ -128,7 +130,7 @@ def _grade(
             system=system,
             id=id_,
             outcome=outcome,
-            answerable=bool(question.answers),
+            answerable=question.has_answer,
             cluster=question.paragraph,
             confidence=confidence,
             scores=(exact, f1),
@@ -154,7 +156,9 @@ def read_gold(path: Path) -> dict[str, GoldQuestion]:
                         f"the question {show_text(id_)} occurs twice", where=str(path)
                     )
                 questions[id_] = GoldQuestion(
-                    tuple(text for text in texts if normalise_answer(text)), f"paragraph {number}"
+                    tuple(text for text in texts if normalise_answer(text)),
+                    bool(texts),
+                    f"paragraph {number}",
                 )
     except (AttributeError, KeyError, TypeError) as error:
         raise RecordError(

@@ -2,11 +2,11 @@
 
 The data are in ``languages.toml``, with two kinds of entries:
 
-* *whole clauses* (``yes``, ``no``, ``unknown``, ``doubt``): they match only a whole clause, so that
+* *whole clauses* (``yes``, ``no``, ``unknown``, ``doubt``, ``limits``) match only a whole clause:
   "no" in "no one" is not read as a verdict. ``(a|b)`` stands for either word, ``(a|b)?`` for either
   or none. ``yes_alone`` and ``no_alone`` match only a whole sentence ("True.", but not
   "True, but …").
-* *phrases* (``abstain``, ``silent``, ``chat``): they match anywhere in a sentence. Besides
+* *phrases* (``abstain``, ``silent``, ``chat``, ``refuse``) match anywhere in a sentence. Besides
   alternatives, ``~`` stands for up to three words and ``deter*`` for any word with that beginning.
   In languages written without spaces ``~`` stands for up to six characters.
 """
@@ -23,14 +23,16 @@ from typing import Any, Literal, NamedTuple
 
 from eval.replies.sentences import fold_word, split_words
 
-Sign = Literal["YES", "NO", "UNKNOWN", "DOUBT"]
-"""The meaning of a clause without context; ``DOUBT`` ("maybe") is no answer and no abstention."""
+Sign = Literal["YES", "NO", "UNKNOWN", "DOUBT", "LIMIT"]
+"""The meaning of a clause without context; ``DOUBT`` ("maybe") is no answer and no abstention, and
+with ``LIMIT`` ("only sometimes") a verdict holds in part."""
 
 _CLAUSE_FIELDS: tuple[tuple[str, Sign], ...] = (
     ("yes", "YES"),
     ("no", "NO"),
     ("unknown", "UNKNOWN"),
     ("doubt", "DOUBT"),
+    ("limits", "LIMIT"),
 )
 _SENTENCE_FIELDS: tuple[tuple[str, Sign], ...] = (("yes_alone", "YES"), ("no_alone", "NO"))
 # "se" means "if" in Italian and Portuguese, but is a reflexive pronoun in Spanish and Romanian. So
@@ -96,12 +98,16 @@ class Lexicon(NamedTuple):
     conditions_by_verdict: dict[tuple[str, ...], frozenset[str]]
     """The same words after a verdict, by verdict, since they depend on the language: "se" means
     "if" in Italian, but not in Romanian."""
+    buts: frozenset[str]
+    """Words that may stand between a verdict and its condition: "yes, but only if"."""
     abstain: Phrases
     """Phrases that state that the writer does not know the answer, or that it cannot be known."""
     silent: Phrases
     """Phrases that state that the sources do not contain the answer."""
     chat: Phrases
     """Phrases of politeness: "Yes, I can help with that"."""
+    refuse: Phrases
+    """Phrases by which the writer refuses to answer: "No, I cannot help with that"."""
     markers: tuple[str, ...]
     """The words for "answer"."""
     finals: tuple[str, ...]
@@ -150,9 +156,11 @@ def load_lexicon() -> Lexicon:
         alternatives=frozenset(map(fold_word, list_entries("or"))),
         conditions=frozenset(map(fold_word, list_entries("if"))) - _AMBIGUOUS_CONDITIONS,
         conditions_by_verdict=conditions_by_verdict,
+        buts=frozenset(map(fold_word, list_entries("but"))),
         abstain=build_phrases("abstain"),
         silent=build_phrases("silent"),
         chat=build_phrases("chat"),
+        refuse=build_phrases("refuse"),
         markers=tuple(dict.fromkeys(map(fold_word, list_entries("answer")))),
         finals=tuple(dict.fromkeys(map(fold_word, list_entries("final")))),
         copulas=tuple(dict.fromkeys(map(fold_word, list_entries("is")))),

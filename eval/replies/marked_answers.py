@@ -31,7 +31,7 @@ _MAX_CONTEXT_LENGTH = 300
 """Number of characters before "the answer is" that are searched for words that negate it."""
 _SENTENCE_START = re.compile(r"[.!?\n。！？]")
 _CLAUSE_START = re.compile(
-    r"[.!?\n。！？,;:()、，；：\u2012-\u2015]|\b(?:so|thus|hence|therefore|and|but|then|also|donc|ergo)\b",
+    r"[.!?\n。！？;:()、，；：\u2012-\u2015]|,(?!\s*(?:that|whether|dass|daß|ob)\b)|\b(?:so|thus|hence|therefore|and|but|then|also|donc|ergo)\b",
     re.IGNORECASE,
 )
 _ANSWER_KEYS = frozenset(("answer", "finalanswer", "verdict", "prediction", "pred"))
@@ -89,9 +89,13 @@ def find_worded_answers(text: str) -> list[MarkedAnswer]:
             if has_colon
             else RANK_SENTENCE
         )
-        if rank == RANK_SENTENCE and _is_overturned(
+        is_clause = rank == RANK_SENTENCE or mark["copula"] is not None
+        if is_clause and _is_overturned(
             text[max(0, mark.start() - _MAX_CONTEXT_LENGTH) : mark.start()]
         ):
+            # What follows a colon would else be read as a clause of its own.
+            if has_colon:
+                answers.append(MarkedAnswer(RANK_SENTENCE, mark.start(), mark.end(), "INVALID"))
             continue
         answer = _read_value(text, mark.end(), next_mark, rank)
         if answer is not None:
@@ -156,7 +160,7 @@ def _compile_mark_pattern() -> re.Pattern[str]:
     """Compiles the pattern of "answer:", "final answer:", "the answer to … is" in all languages.
 
     Group ``final`` is "final" before the noun, ``behind`` is "final" after it, and ``colon`` is the
-    colon or equals sign.
+    colon or equals sign, after ``copula`` if there is one.
     """
     lexicon = load_lexicon()
 
@@ -174,7 +178,7 @@ def _compile_mark_pattern() -> re.Pattern[str]:
     return re.compile(
         rf"(?<!{letter})(?:(?P<final>{final})\s*)?(?:{noun})"
         rf"(?:\s+(?P<behind>{final})(?!\w))?(?:{topic})?"
-        rf"(?:\s*['\"]?\s*(?:(?<!{letter})(?:{copula})\s*)?(?P<colon>[:=])\s*['\"]?"
+        rf"(?:\s*['\"]?\s*(?:(?<!{letter})(?P<copula>{copula})\s*)?(?P<colon>[:=])\s*['\"]?"
         rf"|\s*(?<!{letter})(?:{copula})(?!{letter}))",
         re.IGNORECASE,
     )

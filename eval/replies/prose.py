@@ -33,6 +33,8 @@ class Signs(NamedTuple):
     """It says "maybe" or the like."""
     conditional: bool = False
     """Its verdict depends on a condition."""
+    refuses: bool = False
+    """Its writer will not answer: "no" is then no answer to the question."""
 
     def merge_with(self, other: Signs) -> Signs:
         """Returns the union of both sets of signs."""
@@ -66,6 +68,8 @@ def classify_signs(signs: Signs) -> ProseVerdict:
         return ProseVerdict("INVALID", "it says neither yes nor no, nor that it cannot tell")
     if signs.abstains:
         return ProseVerdict("INVALID", "it gives a verdict and says that it cannot tell")
+    if signs.refuses:
+        return ProseVerdict("INVALID", "it refuses to answer")
     if signs.doubts or signs.conditional:
         return ProseVerdict("INVALID", "it takes its verdict back, or ties it to a condition")
     if signs.no and signs.silent:
@@ -110,8 +114,11 @@ def _read_sentence(sentence: Sentence, lexicon: Lexicon) -> Signs:
         no="NO" in signs,
         abstains=abstains,
         silent=lexicon.silent.occur_in(asserted_words),
-        doubts="DOUBT" in signs,
-        conditional=bool(verdicts) and _is_conditional(clauses, verdicts[0], lexicon),
+        # A sentence of its own, "Only sometimes.", is about the verdict of another one.
+        doubts="DOUBT" in signs or set(signs) == {"LIMIT"},
+        conditional=bool(verdicts)
+        and ("LIMIT" in signs or _is_conditional(clauses, verdicts[0], lexicon)),
+        refuses=lexicon.refuse.occur_in(asserted_words),
     )
 
 
@@ -171,7 +178,12 @@ def _is_conditional(clauses: tuple[Clause, ...], verdict_index: int, lexicon: Le
         ),
         lexicon.conditions,
     )
-    next_clauses = clauses[verdict_index + 1 : verdict_index + 2]
-    return bool(conditions.intersection(clause_words[1:])) or any(
-        clause.words[0] in conditions for clause in next_clauses
+    next_clauses = clauses[verdict_index + 1 :]
+    return (
+        bool(conditions.intersection(clause_words[1:]))
+        or any(clause.words[0] in conditions for clause in next_clauses[:1])
+        or any(
+            clause.words[0] in lexicon.buts and clause.words[1:2] and clause.words[1] in conditions
+            for clause in next_clauses
+        )
     )

@@ -68,7 +68,11 @@ def test_controls_are_no_systems_whatever_their_file(tmp_path: Path) -> None:
     assert measurement.runs.controls == ("always-YES@one", "always-YES@two")
     assert measurement.estimates("always-YES@two")["FAR-NE"].value == 1
     request = GateRequest(
-        conditions=("FAR-NE<=.5",), runs=tuple(paths), max_failures=0.05, resampling=PLAN
+        conditions=("FAR-NE<=.5",),
+        runs=tuple(paths),
+        max_failures=0.05,
+        resampling=PLAN,
+        allow_changed=True,
     )
     assert {check.system for check in check_runs(request)[0]} == {"s@one", "s@two"}
 

@@ -403,7 +403,8 @@ def test_results_that_promptfoo_counts_and_lacks_are_unusable(tmp_path: Path) ->
         ({"adapter_spec": {}, "request_states": []}, "per_instance_stats.json"),
         ([{"name": {"name": "x"}, "count": 1, "sum": 1, "sum_squared": 1}], "per_instance_stats"),
         ({f"q{n}": "answer" for n in range(200)}, "--squad-gold"),
-        ({"example": [{"question": "?"}]}, "a row for each question"),
+        ({"example": [["question", "?"]]}, "a row for each question"),
+        ({"a": [{"id": 1}], "b": [{"id": 1}]}, "a row for each question"),
     ],
 )
 @pytest.mark.parametrize("name", ["x.json", "x.json.gz"])
@@ -435,6 +436,59 @@ def test_json_lines_of_one_row_are_rows(tmp_path: Path) -> None:
         assert read(path) == [("q", 0, "right")]
 
 
+def write_json(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value))
+    return path
+
+
+def test_rows_in_an_object_are_read(tmp_path: Path) -> None:
+    rows = [{"id": f"q{n}", "outcome": n % 2} for n in range(2)]
+    expected = [("q0", 0, "wrong"), ("q1", 0, "right")]
+    assert read(write_json(tmp_path / "r.json", {"results": rows, "model": "m"})) == expected
+    table = {"columns": ["id", "outcome"], "data": [list(row.values()) for row in rows]}
+    assert read(write_json(tmp_path / "t.json", table)) == expected
+    # A row may have a list.
+    assert read(write_json(tmp_path / "o.json", {**rows[1], "facts": [{"a": 1}]})) == expected[1:]
+
+
+def test_fields_in_objects_have_paths(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    rows = [{"run": {"id": n}, "feedback": [{"score": n % 2}]} for n in range(2)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    field_map = {"id": "run.id", "outcome": "feedback.0.score"}
+    graded = read_graded_answers([str(path)], field_map, {})
+    assert [(a.id, a.outcome) for a in graded.answers] == [("0", "wrong"), ("1", "right")]
+    done = run_epoche("outcomes", path, "--map", "id=run.id,outcome=feedback.score")
+    assert "a row has no 'feedback.score'" in check_error_line(done, 12)
+
+
+def test_events_of_openai_evals(tmp_path: Path) -> None:
+    def make_event(number: int, kind: str, data: Any) -> dict[str, Any]:
+        return {"run_id": "r", "event_id": number, "sample_id": "s.0", "type": kind, "data": data}
+
+    path = tmp_path / "r.jsonl"
+    events = [
+        {"spec": {"eval_name": "x"}},
+        make_event(0, "sampling", {"prompt": "?"}),
+        make_event(1, "match", {"correct": False, "expected": "a"}),
+        {"final_report": {"accuracy": 0.0}},
+    ]
+    path.write_text("\n".join(map(json.dumps, events)))
+    assert read(path) == [("s.0", 0, "wrong")]
+
+
+def test_one_system_of_a_file_is_measured_alone(tmp_path: Path) -> None:
+    results = [make_result(0, "a", 0), make_result(1, "b", 0)]
+    path = write_json(tmp_path / "p.json", {"results": {"results": results}})
+    line = check_error_line(run_epoche("outcomes", path), 12)
+    assert "'a' and 'b' have no question in common" in line
+    assert "--system NAME" in line
+    done = run_epoche("outcomes", path, "--system", "b", "--resamples", 100)
+    assert "1 question\nb: 1 " in done.out, done.err
+    line = check_error_line(run_epoche("outcomes", path, "--system", "c"), 12)
+    assert "there is no system 'c' (--system). The files have a, b." in line
+
+
 def test_instances_of_helm(tmp_path: Path) -> None:
     def make_row(id_: str, trial: int, score: float, **more: Any) -> dict[str, Any]:
         stats = [
@@ -459,6 +513,25 @@ def test_instances_of_helm(tmp_path: Path) -> None:
     graded = read_graded_answers([str(path)], {}, {})
     assert {answer.cluster for answer in graded.answers} == {"id1"}
     assert {outcome for _, _, outcome in read(path, outcome="prefix_exact_match")} == {"right"}
+
+
+def test_scenarios_of_helm_have_other_questions(tmp_path: Path) -> None:
+    stats = [{"name": {"name": "exact_match"}, "mean": 1.0}]
+    rows = json.dumps([{"instance_id": "id1", "train_trial_index": 0, "stats": stats}]).encode()
+    files = []
+    for name, subject in (("a", "philosophy"), ("b", "virology"), ("c", "virology")):
+        folder = tmp_path / name
+        folder.mkdir()
+        spec = {"name": name, "scenario_spec": {"class_name": "S", "args": {"subject": subject}}}
+        (folder / "run_spec.json").write_text(json.dumps(spec))
+        path = folder / ("stats.json" if name == "a" else "stats.json.gz")
+        path.write_bytes(rows if name == "a" else gzip.compress(rows))
+        files.append(f"{name}={path}")
+    line = check_error_line(run_epoche("outcomes", *files[:2]), 12)
+    assert "the id 'id1' is of another question" in line
+    assert run_epoche("outcomes", *files[1:], "--resamples", 100).code == 0
+    (tmp_path / "b" / "run_spec.json").write_text("{")
+    assert run_epoche("outcomes", *files[:2], "--resamples", 100).code == 0
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,9 @@ def write_rows(tmp_path: Path) -> RowWriter:
 
 
 def get_gate_exit_code(**flags: Any) -> int:
-    """Runs the command and returns its exit code."""
+    """Runs the command, which accepts rows without a manifest, and returns its exit code."""
     with pytest.raises(SystemExit) as exit_info:
-        wrap_command(main)(resamples=200, **flags)
+        wrap_command(main)(**{"resamples": 200, "allow_changed": True, **flags})
     assert isinstance(exit_info.value.code, int)
     return exit_info.value.code
 
@@ -444,7 +444,12 @@ def test_gate_has_few_false_positives(write_rows: RowWriter) -> None:
         baseline_file = write_rows("then.jsonl", make_rows("s", 0.8, 150, seed=2 * seed))
         candidate_file = write_rows("now.jsonl", make_rows("s", 0.8, 150, seed=2 * seed + 1))
         try:
-            main(runs=[candidate_file], baseline=[baseline_file], resamples=200)
+            main(
+                runs=[candidate_file],
+                baseline=[baseline_file],
+                resamples=200,
+                allow_changed=True,
+            )
         except GateFailedError:
             false_alarms += 1
     # At the 5 % level, 40 gates give 2 false alarms on average and more than 5 in 1 % of cases.
@@ -454,7 +459,7 @@ def test_gate_has_few_false_positives(write_rows: RowWriter) -> None:
 def test_gate_runs_as_a_command(write_rows: RowWriter, tmp_path: Path) -> None:
     run = write_rows("r.jsonl", make_rows("s", 0.9))
     script = "from epoche.cli import main; main()"
-    command = [sys.executable, "-c", script, "gate", str(run), "--metric"]
+    command = [sys.executable, "-c", script, "gate", str(run), "--allow-changed", "--metric"]
 
     def get_exit_code(*flags: str) -> int:
         process = subprocess.run([*command, *flags], cwd=tmp_path, capture_output=True, check=False)
@@ -551,7 +556,7 @@ def test_markup_in_names_stays_text(write_rows: RowWriter, tmp_path: Path) -> No
 def test_no_xml_is_written_when_nothing_was_judged(write_rows: RowWriter, tmp_path: Path) -> None:
     run, junit = write_rows("r.jsonl", make_rows("s", 0.9)), tmp_path / "out.xml"
     with pytest.raises(EpocheError):
-        main(runs=[run], metric=["x:LA>=0.5"], junit=junit)
+        main(runs=[run], metric=["x:LA>=0.5"], junit=junit, allow_changed=True)
     assert not junit.exists()
 
 
@@ -561,7 +566,7 @@ def test_names_cannot_forge_output_lines(
     name = "x\nok    rag  LA >= 0.9\nall 9 checks passed" + "y" * 5000
     run = write_rows("run.jsonl", make_rows(name, 0.5, kind="asserted"))
     with pytest.raises(GateFailedError):
-        main([run], metric=["LA>=0.99"])
+        main([run], metric=["LA>=0.99"], allow_changed=True)
     lines = capsys.readouterr().out.splitlines()
     beginnings = [line[:4] for line in lines]
     assert beginnings == ["WARN", "FAIL", "abst"]  # the last is the signature
@@ -575,18 +580,19 @@ def test_confidences_of_few_replies_fail(write_rows: RowWriter) -> None:
     few = [row | {"confidence": 0.99 if number < 20 else None} for number, row in enumerate(rows)]
     path = write_rows("few.jsonl", few)
     conditions = [word for name in CONFIDENCE_METRICS for word in ("--metric", f"{name}<=0.05")]
-    done = run_epoche("gate", path, *conditions)
+    gate = ("gate", "--allow-changed")
+    done = run_epoche(*gate, path, *conditions)
     assert done.code == 100
     why = f"is undefined: {n - 20} of {n} answers given have no confidence, more than"
     for name in CONFIDENCE_METRICS:
         assert f"{name} {why} --max-failures 0.05" in done.out
     # Those that the user accepts, and those of all replies, pass.
-    allowed = run_epoche("gate", path, *conditions, "--max-failures", "0.99")
+    allowed = run_epoche(*gate, path, *conditions, "--max-failures", "0.99")
     assert (allowed.code, f"(of 20, {n - 20} left out)" in allowed.out) == (0, True)
     full = write_rows("full.jsonl", [row | {"confidence": 0.99} for row in rows])
-    assert run_epoche("gate", full, *conditions).code == 0
+    assert run_epoche(*gate, full, *conditions).code == 0
     # Other metrics are not about confidences.
-    assert run_epoche("gate", path, "--metric", "accuracy>=0.9").code == 0
+    assert run_epoche(*gate, path, "--metric", "accuracy>=0.9").code == 0
 
 
 def check_few_confidences(folder: Path, metric: str, why: str) -> None:
@@ -635,7 +641,8 @@ def test_metrics_without_a_value_say_why(write_rows: RowWriter) -> None:
     rows = [row | {"pred": "YES"} for row in make_rows("s", 1.0)]
     path = write_rows("rows.jsonl", rows)
     metrics = ("AP>=0", "ECE<=1", "self-consistency>=0")
-    done = run_epoche("gate", path, *(word for name in metrics for word in ("--metric", name)))
+    words = [word for name in metrics for word in ("--metric", name)]
+    done = run_epoche("gate", path, "--allow-changed", *words)
     assert done.code == 100
     printed = done.out + done.err
     assert "AP is undefined: its denominator is 0, the system never abstained" in printed

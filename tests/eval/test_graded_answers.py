@@ -20,16 +20,12 @@ from scipy import stats
 from sklearn.metrics import brier_score_loss
 from stage_calls import CommandResult, check_error_line, run_epoche
 
+from eval.harness.predictions.option_pairs import parse_pairs
 from eval.metrics.measurement import ResamplingPlan
 from eval.outcomes import command
-from eval.outcomes.grades import OUTCOMES
+from eval.outcomes.grades import OUTCOMES, is_other_score
 from eval.outcomes.measures import PENALTIES, list_measures, vote
-from eval.outcomes.reader import (
-    Answer,
-    GradedAnswers,
-    parse_pairs,
-    read_graded_answers,
-)
+from eval.outcomes.reader import Answer, GradedAnswers, read_graded_answers
 from eval.outcomes.report import measure_outcomes
 from eval.outcomes.table import OutcomeTable
 from kg.base.errors import RecordError, SettingError
@@ -509,7 +505,12 @@ def test_refusals_that_are_all_graded_right_are_refused(tmp_path: Path):
         ('id,outcome,confidence\nq1,right,85%\nq2,wrong,"60 %"\n', [0.85, 0.6], ""),
         ("id;outcome;confidence\nq1;right;85,5 %\nq2;wrong;0,5\n", [0.855, 0.5], ""),
         ("id,outcome,confidence\nq1,right,\nq2,wrong,high\n", [None, None], "1 confidence is left"),
-        ("id;outcome;confidence\nq1;right;9,2\nq2;wrong;1\n", [None, 1.0], "for example '9.2'"),
+        (
+            "id;outcome;confidence\nq1;right;9,2\nq2;wrong;1\n",
+            [None, None],
+            "no confidence is used: 1 of 2 are no numbers in [0, 1], for example 9.2",
+        ),
+        ("id;outcome;confidence\nq1;right;92,5\nq2;wrong;1\n", [0.925, 0.01], "per cent"),
         (
             'id,outcome,confidence\nq1,right,"0,9"\nq2,wrong,nan\n',
             [None, None],
@@ -614,9 +615,9 @@ def test_a_cluster_of_one_file_holds_in_all():
     without = [Answer("b", f"q{n}", str(outcome)) for n, outcome in enumerate(outcomes[1])]
     first, second = measure(with_clusters + without), measure(without + with_clusters)
     assert first.n_clusters == second.n_clusters == 4
-    found = [(c.low, c.high, c.p) for report in (first, second) for c in report.comparisons]
-    assert found[0][2] == found[1][2]
-    assert (found[0][0], found[0][1]) == pytest.approx((-found[1][1], -found[1][0]))
+    for one, other in zip(first.comparisons, second.comparisons, strict=True):
+        assert (one.metric, one.p) == (other.metric, other.p)
+        assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
     with pytest.raises(RecordError, match="'q4' is in the cluster 'c1' and in 'c9'"):
         measure([*with_clusters, Answer("b", "q4", "right", cluster="c9")])
 
@@ -774,3 +775,91 @@ def test_the_public_simpleqa_files(public_data: Path, tmp_path: Path):
         ]
     # Questions that occur twice have no id in the problem alone.
     assert "has two answers" in run_outcomes(files[0], "--map", "id=problem,outcome=grade").err
+
+
+@pytest.mark.parametrize(
+    ("name", "is_other"),
+    [
+        *((name, True) for name in ("failure", "namedScores.abst", "abstained", "is_refusal")),
+        *((name, True) for name in ("hallucinated", "toxicity", "hasError", "latencyMs", "ppl")),
+        *((name, True) for name in ("HARMFUL", "incorrect", "is_impossible", "Fehler")),
+        *((name, False) for name in ("correct", "outcome", "exact_match", "accuracy", "terrace")),
+        *((name, False) for name in ("abstention_correct", "success", "acc_norm", "grade", "f1")),
+    ],
+)
+def test_scores_that_are_not_of_rightness_are_known_by_name(name: str, is_other: bool):
+    assert is_other_score(name) is is_other
+
+
+@pytest.mark.parametrize("grades", [("1", "0"), ("true", "false"), ("1.0", "0.0")])
+def test_scores_of_another_thing_need_an_explanation(tmp_path: Path, grades: tuple[str, str]):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,hallucinated,right\na,{grades[0]},1\nb,{grades[1]},0\nc,{grades[1]},1\n")
+    line = check_error_line(run_outcomes(path, "--map", "outcome=hallucinated"), 12)
+    assert "'hallucinated' does not say whether an answer is right" in line
+    assert "--value 1=wrong,0=right" in line
+    assert "--map outcome=NAME: id, hallucinated, right" in line
+    values = {grades[0]: "wrong", grades[1]: "right"}
+    graded = read_graded_answers([str(path)], {"outcome": "hallucinated"}, values)
+    assert [answer.outcome for answer in graded.answers] == ["wrong", "right", "right"]
+
+
+def test_words_that_are_outcomes_need_none(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,refusal\na,abstained\nb,right\n")
+    graded = read_graded_answers([str(path)], {"outcome": "refusal"}, {})
+    assert [answer.outcome for answer in graded.answers] == ["abstained", "right"]
+
+
+def test_letters_of_options_are_no_grades(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,answer,gold\nq0,A,A\nq1,B,B\nq2,C,D\n")
+    line = check_error_line(run_outcomes(path, "--map", "outcome=answer"), 12)
+    assert "'answer' and 'gold' have single letters: these are options" in line
+    values = ("--value", "A=right,B=wrong,C=wrong")
+    assert run_outcomes(path, "--map", "outcome=answer", *values).code == 0
+    path.write_text("id,grade,level\nq0,A,1\nq1,B,2\nq2,C,1\n")
+    assert run_outcomes(path, "--map", "outcome=grade").code == 0
+
+
+@pytest.mark.parametrize("kind", ["cluster", "repeat"])
+def test_accuracy_is_compared_with_clusters_and_repeats(tmp_path: Path, kind: str):
+    files = []
+    for name, right in (("a", 0.9), ("b", 0.4)):
+        rows = [
+            {"id": str(n // 2 if kind == "repeat" else n)}
+            | {"outcome": "right" if (n * 7) % 10 < 10 * right else "wrong"}
+            | ({"cluster": f"c{n // 2}"} if kind == "cluster" else {"repeat": n % 2})
+            for n in range(80)
+        ]
+        files.append(write_rows(tmp_path / f"{name}.jsonl", rows))
+    out = tmp_path / "o.json"
+    done = run_outcomes(*files, "--out", out)
+    assert done.code == 0, done.err
+    pairs = {pair["metric"]: pair for pair in json.loads(out.read_text())["comparisons"]}
+    assert pairs["accuracy"]["difference"] == pytest.approx(0.5)
+    assert pairs["accuracy"]["p_holm"] < 0.001
+    assert "accuracy: a is better; a − b = +0.500" in done.out
+    if kind == "cluster":
+        assert pairs["accuracy"]["test"] == "sign-flip"
+
+
+def test_a_threshold_reads_graded_scores(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,outcome,latency\na,.73,1\nb,.5,2\nc,0.2,3\nd,1,4\ne,abstained,5\n")
+    assert "--threshold .5 reads those" in check_error_line(run_outcomes(path), 12)
+    graded = read_graded_answers([str(path)], {}, {"1": "unusable"}, threshold=0.5)
+    outcomes = [answer.outcome for answer in graded.answers]
+    assert outcomes == ["right", "right", "wrong", "unusable", "abstained"]
+    assert run_outcomes(path, "--threshold", 0.5).code == 0
+    line = check_error_line(run_outcomes(path, "--map", "outcome=latency", "--threshold", 2), 12)
+    assert "'latency' does not say whether an answer is right" in line
+
+
+def test_german_and_french_booleans_are_outcomes(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    for right, wrong in (("WAHR", "FALSCH"), ("richtig", "falsch"), ("vrai", "faux")):
+        path.write_text(f"id,outcome,answerable\na,{right},{right}\nb,{wrong},{right}\n")
+        graded = read_graded_answers([str(path)], {}, {})
+        assert [answer.outcome for answer in graded.answers] == ["right", "wrong"]
+        assert all(answer.answerable for answer in graded.answers)

@@ -398,7 +398,11 @@ def test_what_is_not_known_of_rows_and_cards_is_said_beside_the_numbers(folder: 
         assert f"({detail})" in warning
         assert f"{name}.jsonl" in warning
         assert f"WARNING: {warning}" in done.out
-        gated = run_epoche("gate", path, "--metric", "LA>=0", *FEW, "--junit", junit)
+        gate = ("gate", path, "--metric", "LA>=0", *FEW, "--junit", junit)
+        if name == "kg":
+            assert "kg.jsonl has no manifest" in check_error_line(run_epoche(*gate), 1)
+            gate = (*gate, "--allow-changed")
+        gated = run_epoche(*gate)
         assert gated.code == 0, gated.err
         assert f"WARNING: {warning}" in gated.out
         signature = gated.out.splitlines()[-1]
@@ -782,11 +786,12 @@ def test_rows_without_a_manifest_are_scored_with_one_warning(folder: Path) -> No
 def test_a_file_whose_manifest_is_gone_stays_a_result_of_its_folder(folder: Path) -> None:
     """`rag` fails the gate, and still does without its manifest beside `kg`, which has one."""
     gate = ("gate", folder, "--metric", "accuracy>=0.99", *FEW)
-    for _ in range(2):
-        gated = run_epoche(*gate)
+    for flags in ((), ("--cards", folder / "cards.jsonl")):
+        gated = run_epoche(*gate, *flags)
         assert gated.code == 100, gated.err
         assert "FAIL  rag" in gated.out
         (folder / "rag.manifest.json").unlink(missing_ok=True)
+    assert "rag.jsonl has no manifest" in check_error_line(run_epoche(*gate), 1)
     (folder / "rag.manifest.json").write_text('{"results": "rag.js', "utf-8")
     gated = run_epoche(*gate)
     assert "rag.manifest.json" in check_error_line(gated, 1)
@@ -802,6 +807,8 @@ def test_rows_removed_with_the_manifest_are_errors_if_the_cards_are_named(folder
     keep_passing_rows(folder)
     n_removed = 2 * len(read_lines(folder / "cards.jsonl")) - len(read_lines(folder / "kg.jsonl"))
     assert n_removed > 0
+    gated = run_epoche("gate", folder / "kg.jsonl", "--metric", "accuracy>=0.9", *FEW)
+    assert "rows were removed" in check_error_line(gated, 1)
     results = run_all(folder, "--cards", folder / "cards.jsonl")
     assert results["gate"].code == 100
     assert "FAIL  kg  error_rate" in results["gate"].out

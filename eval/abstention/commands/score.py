@@ -19,6 +19,14 @@ def main(
         Path, typer.Option(help="Result file (JSONL); its manifest is written next to it.")
     ] = Path("results/predictions.jsonl"),
     field_map: options.FieldMap = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            metavar="THEIRS=PRED[,…]",
+            help="What a label of the files means: YES, NO, UNKNOWN or INVALID.",
+        ),
+    ] = None,
     overwrite: options.Overwrite = False,
     allow_changed: options.AllowChangedCards = False,
     resamples: options.Resamples = 2000,
@@ -28,16 +36,22 @@ def main(
     """Scores predictions on cards that were made elsewhere, and prints their metrics.
 
     A file has one row per card: JSON lines, a JSON array, or CSV. Its fields are id, pred (YES, NO,
-    UNKNOWN or a reply in words) and, if known, confidence, raw, error and repeat. A card without a
-    prediction counts as ERROR. The result file is one as `epoche eval` writes.
+    UNKNOWN or a reply in words; --value says what other labels mean) and, if known, confidence,
+    raw, error and repeat. A card without a prediction counts as ERROR. The result file is one as
+    `epoche eval` writes.
     """
     from eval.abstention.card_check import read_checked_results
-    from eval.abstention.card_predictions import describe_invalid, write_card_predictions
+    from eval.abstention.card_predictions import (
+        VALUES,
+        describe_invalid,
+        write_card_predictions,
+    )
     from eval.abstention.metrics.cluster_samples import Plan
     from eval.abstention.metrics.console import render_summary
     from eval.abstention.metrics.report import measure
     from eval.abstention.result import read_results
     from eval.harness.failed_rows import ERROR, REPLACE_HINT, format_counts, report_failed_rows
+    from eval.harness.predictions.option_pairs import parse_pairs
     from eval.harness.predictions.reader import parse_field_map, parse_prediction_files
     from eval.harness.predictions.repeats import count_repeats
 
@@ -46,6 +60,7 @@ def main(
         parse_prediction_files(predictions),
         out,
         field_map=parse_field_map(field_map or (), value="pred"),
+        values=parse_pairs(values or (), "--value", VALUES, "pred"),
         overwrite=overwrite,
         allow_changed=allow_changed,
     )

@@ -226,8 +226,7 @@ class ResultReader:
             self.store_answers(
                 key, cards[row_indices], answers[row_indices], confidences[row_indices]
             )
-            if (answers[row_indices] != ERROR).any():
-                self._unreadable.add_readable(key[0])
+            self._unreadable.add_readable(key[0], int((answers[row_indices] != ERROR).sum()))
         if not card_set:
             self.n_unnamed_rows += len(rows)
         elif not self.card_set:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from eval.abstention.metrics.outcomes import ERROR, GOLD_CODE, LABEL_CODE, PRED_CODE, Floats
+from eval.harness.predictions.foreign_labels import MAX_LABELS, find_foreign_labels
 from eval.model.foreign_values import make_storable
 from kg.base.errors import RecordError
 from kg.base.plain_text import clean_text
@@ -70,22 +71,25 @@ def parse_codes(row: ResultRow, where: str) -> tuple[int, int]:
     Raises:
         RecordError: both are absent, or one is unknown.
     """
-    label = None if row.label is None else LABEL_CODE.get(row.label, -1)
-    gold = None if row.gold is None else GOLD_CODE.get(row.gold, -1)
-    if label is None:
-        label = gold
-    if gold is None:
-        gold = label
-    if label is None or gold is None:
-        raise RecordError("neither label nor gold", where=where)
-    if label < 0 or gold < 0:
-        problem, allowed = (
-            (f"unknown label {row.label!r}", LABEL_CODE)
-            if label < 0
-            else (f"unknown gold {row.gold!r}", GOLD_CODE)
+    given = [
+        (name, value, codes)
+        for name, value, codes in (
+            ("label", row.label, LABEL_CODE),
+            ("gold", row.gold, GOLD_CODE),
         )
-        raise RecordError(problem, where=where, hint=f"One of {', '.join(allowed)}.")
-    return label, gold
+        if value is not None
+    ]
+    if not given:
+        raise RecordError("neither label nor gold", where=where)
+    for name, value, allowed in given:
+        if value not in allowed:
+            raise RecordError(
+                f"unknown {name} {value!r}",
+                where=where,
+                hint=f"One of {', '.join(allowed)}, in capitals.",
+            )
+    found = [codes[value] for _, value, codes in given]
+    return found[0], found[-1]
 
 
 def encode_labels(rows: Sequence[ResultRow]) -> tuple[bytes, bytes]:
@@ -155,35 +159,40 @@ class UnreadablePredictions:
     """
 
     def __init__(self) -> None:
-        self._readable: set[str] = set()
+        self._n_readable: Counter[str] = Counter()
         self._n_errors: Counter[str] = Counter()
         self._n_unreadable: Counter[str] = Counter()
-        self._examples: dict[str, dict[str, None]] = {}
+        self._examples: dict[str, Counter[str]] = {}
 
     def add(self, system: str, pred: object, code: int) -> None:
         """Adds the prediction of a row, and the code that it was read as."""
         if code == ERROR:
             self._n_errors[system] += 1
         elif isinstance(pred, str) and pred in PRED_CODE:
-            self._readable.add(system)
+            self._n_readable[system] += 1
         else:
             self._n_unreadable[system] += 1
-            examples = self._examples.setdefault(system, {})
-            if len(examples) < MAX_EXAMPLES:
-                examples.setdefault(str(pred))
+            examples = self._examples.setdefault(system, Counter())
+            if str(pred) in examples or len(examples) <= MAX_LABELS:
+                examples[str(pred)] += 1
 
-    def add_readable(self, system: str) -> None:
-        """Notes that a system has a prediction that is one of our labels."""
-        self._readable.add(system)
+    def add_readable(self, system: str, n_predictions: int) -> None:
+        """Counts predictions of a system that are our labels."""
+        self._n_readable[system] += n_predictions
 
     def require_readable(self, where: str) -> None:
-        """Raises a ``RecordError`` if no prediction of a system can be read, and one was given."""
+        """Raises a ``RecordError`` if no prediction of a system can be read, and one was given.
+
+        Also if a large part is labels of another set.
+        """
         for system, n_unreadable in self._n_unreadable.items():
-            if system not in self._readable:
-                n_all = n_unreadable + self._n_errors[system]
+            n_all = n_unreadable + self._n_errors[system] + self._n_readable[system]
+            examples = self._examples[system]
+            if not self._n_readable[system] or find_foreign_labels(examples, n_all):
                 raise RecordError(
-                    describe_unreadable(self._examples[system], n_unreadable, n_all),
+                    describe_unreadable(examples, n_unreadable, n_all),
                     where=f"{where}, field pred of {clean_text(system)!r}",
                     hint="Write YES, NO or UNKNOWN; `epoche score` also reads replies in words, "
-                    "and takes another field with --map pred=….",
+                    "takes another field with --map pred=…, and other labels with "
+                    "--value THEIRS=YES.",
                 )

@@ -7,7 +7,7 @@ A row of a file has these fields; ``--map`` gives other names for them:
 | ``id`` | id of the item |
 | ``value`` | the answer in the benchmark's own form |
 | ``raw`` | the system's reply as text, optional |
-| ``confidence`` | probability in [0, 1] that the answer is right, optional |
+| ``confidence`` | probability in [0, 1] that the answer is right, or per cent; optional |
 | ``error`` | why there is no answer, optional |
 | ``repeat`` | number of the repeat, from 0, from 1 or its seed, optional |
 """
@@ -22,11 +22,8 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.harness.predictions.rows import (
-    iter_rows,
-    list_names,
-    read_header,
-)
+from eval.harness.predictions.confidence_scale import find_confidence_scale
+from eval.harness.predictions.rows import iter_rows, list_names, read_header
 from eval.harness.predictions.table_form import TableHeader
 from eval.harness.reply import Reply
 from eval.harness.systems.system_call import MAX_REPLY_BYTES
@@ -72,6 +69,7 @@ class Predictions:
         unknown_ids: the first of their ids.
         bad_confidences: number of rows whose confidence is no probability; it is left out.
         bad_confidence: the first of them, as text.
+        scale_note: says that confidences are per cent, or that none is used; else empty.
         renumbered: the file's number of a repeat → the number that it has now, if it is another.
     """
 
@@ -80,6 +78,7 @@ class Predictions:
     unknown_ids: tuple[str, ...]
     bad_confidences: int = 0
     bad_confidence: str = ""
+    scale_note: str = ""
     renumbered: Mapping[int, int] = field(default_factory=dict)
 
     def list_warnings(self, n_items: int, repeats: int, noun: str) -> list[str]:
@@ -98,6 +97,8 @@ class Predictions:
                 f"{self.n_unknown} of {total} predictions are left out, because there is no such "
                 f"{noun}: {', '.join(map(repr, self.unknown_ids))}{more}"
             )
+        if self.scale_note:
+            warnings.append(self.scale_note)
         if self.bad_confidences:
             warnings.append(
                 describe_unreadable_confidences(self.bad_confidences, self.bad_confidence)
@@ -243,7 +244,7 @@ def read_predictions(
     unknown_ids: list[str] = []
     n_unknown = 0
     columns: dict[str, None] = {}
-    bad_confidences: list[str] = []
+    confidences: list[object] = []
     header: TableHeader | None = None
     for where, row in iter_rows(file.path) if rows is None else rows:
         if header is None:
@@ -252,9 +253,9 @@ def read_predictions(
         name = form.name_field("confidence")
         row = header.write_decimal_point(row, name)
         reply = _read_row(row, where, form, header.names)
-        confidence = row.get(name)
-        if confidence is not None and reply.confidence is None and reply.status != "error":
-            bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
+        confidence = row.get(name) if reply.status != "error" else None
+        if isinstance(confidence, str) and header.names:
+            confidence = parse_number(confidence)
         key = (reply.id, reply.repeat)
         if key in lines_by_key:
             raise DuplicateIdError(
@@ -265,6 +266,7 @@ def read_predictions(
         lines_by_key[key] = where.rpartition(":")[2]
         if reply.id in ids:
             replies.append(msgspec.structs.replace(reply, system=file.name))
+            confidences.append(confidence)
         else:
             n_unknown += 1
             if len(unknown_ids) < _MAX_SHOWN_IDS:
@@ -285,12 +287,23 @@ def read_predictions(
             where=str(file.path),
             hint=f"The field {form.name_field('id')!r} must have the ids of the {form.noun}s.",
         )
+    scale = find_confidence_scale(confidences)
+    bad_confidences = []
+    for number, confidence in enumerate(map(scale.convert, confidences)):
+        notes = list(replies[number].notes)
+        probability = check_confidence(confidence, notes)
+        replies[number] = msgspec.structs.replace(
+            replies[number], confidence=probability, notes=tuple(notes)
+        )
+        if confidence is not None and probability is None and scale.divisor is not None:
+            bad_confidences.append(clean_text(str(confidence), _MAX_SHOWN_CHARS))
     return Predictions(
         tuple(replies),
         n_unknown,
         tuple(unknown_ids),
         len(bad_confidences),
         next(iter(bad_confidences), ""),
+        scale.note,
     )
 
 
@@ -310,7 +323,7 @@ def _check_columns(
 def _read_row(
     row: Mapping[str, Any], where: str, form: PredictionFormat, header: Sequence[str]
 ) -> Reply:
-    """Converts a row to a reply, without the name of its system.
+    """Converts a row to a reply, without the name of its system and its confidence.
 
     Args:
         row: the row.
@@ -337,19 +350,13 @@ def _read_row(
     if form.parts:
         value = {form.value: value, **{part: row[part] for part in form.parts if part in row}}
     reply = form.read_value(value)
-    notes = list(reply.notes)
-    confidence = row.get(form.name_field("confidence"))
-    if isinstance(confidence, str) and header:
-        confidence = parse_number(confidence)
     raw = row.get(form.name_field("raw"))
     confidences = row.get(CONFIDENCES) if form.has_confidences else None
     reply = msgspec.structs.replace(
         reply,
         id=item,
         repeat=repeat,
-        confidence=check_confidence(confidence, notes) if confidence is not None else None,
         parts=reply.parts if confidences is None else reply.parts | {CONFIDENCES: confidences},
-        notes=tuple(notes),
         raw=reply.raw if raw is None else make_storable(str(raw)),
     )
     if len(msgspec.json.encode(reply)) > MAX_REPLY_BYTES:

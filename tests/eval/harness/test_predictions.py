@@ -496,12 +496,45 @@ def test_lines_of_exports_are_those_of_the_file(tmp_path: Path) -> None:
 
 def test_confidences_that_are_left_out_are_counted(case: Case) -> None:
     rows = make_rows(case, case.list_ids())
-    sure = [85, 0.5, *[85] * len(rows)]
+    sure = ["high", 0.5, *["high"] * len(rows)]
     write_lines("own.jsonl", [{**row, "confidence": c} for row, c in zip(rows, sure, strict=False)])
     done = case.score_file("--predictions", "own=own.jsonl")
     assert done.code == 0, done.err
     assert f"own: {len(rows) - 1} confidences are left out" in done.err
-    assert "for example 85; divide per cent by 100" in done.err
+    assert "for example high; divide per cent by 100" in done.err
+
+
+def test_confidences_in_per_cent_are_divided_together(case: Case) -> None:
+    rows = make_rows(case, case.list_ids())
+    sure = [85, 1, *[85] * len(rows)]
+    write_lines("own.jsonl", [{**row, "confidence": c} for row, c in zip(rows, sure, strict=False)])
+    done = case.score_file("--predictions", "own=own.jsonl")
+    assert done.code == 0, done.err
+    assert "own: confidences are read as per cent, because some are above 1" in done.err
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ([85, 1, 100], [0.85, 0.01, 1.0]),
+        ([99.5, 40, *[60] * 8, 0.5], [0.995, 0.4, *[0.6] * 8, 0.005]),
+        ([0.9, 1, 0], [0.9, 1.0, 0.0]),
+        ([0.9, 0.2, 85], [None, None, None]),
+        ([0.9, 1, 1.2], [None, None, None]),
+        ([1, 4, 5], [None, None, None]),  # ratings
+        ([1, 10, 9], [None, None, None]),
+        ([120, 85, 1], [None, None, None]),
+        ([-0.1, 0, 1], [None, None, None]),  # logarithms
+    ],
+)
+def test_confidences_of_a_file_have_one_scale(
+    given: list[float], read: list[float | None], tmp_path: Path
+) -> None:
+    path = tmp_path / "own.jsonl"
+    ids = [str(number) for number in range(len(given))]
+    rows = [{"id": i, "value": 1, "confidence": c} for i, c in zip(ids, given, strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [reply.confidence for reply in read_own(path, set(ids))] == pytest.approx(read)
 
 
 def read_own(

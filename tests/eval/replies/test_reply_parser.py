@@ -236,3 +236,88 @@ def test_i_do_not_know_after_the_word_no_is_never_read_as_no(text: str) -> None:
 )
 def test_doubted_answer_is_not_counted(reply: str, pred: str) -> None:
     assert read_reply(reply).pred == pred
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "No, I can't help with that.",
+        "No, I cannot answer that.",
+        "No. I won't answer this question.",
+        "No, I'm sorry, but I can't assist.",
+        "No, I am not able to discuss that.",
+        "No — I must decline.",
+        "Final answer: No, I can't help with that.",
+        "Answer: No\nI can't help with that.",
+        "Nein, das kann ich nicht beantworten.",
+        "Nein, dabei kann ich Ihnen nicht helfen.",
+        "Nein, ich darf dazu nichts sagen.",
+        "Nein, ich darf keine medizinischen Auskünfte geben.",
+        "No. As an AI, I don't have personal opinions.",
+        "Nein, dazu möchte ich mich nicht äußern.",
+    ],
+)
+def test_no_that_refuses_to_answer_is_no_answer(reply: str) -> None:
+    assert read_reply(reply).pred == "INVALID"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It is false that the answer is yes",
+        "It is untrue that the answer is no.",
+        "It is false that the answer is: yes",
+        "It's incorrect to say that the answer is yes.",
+        "Es ist falsch, dass die Antwort lautet: ja.",
+        "Es ist unwahr, dass die Antwort ist: nein.",
+    ],
+)
+def test_answer_said_to_be_false_is_not_counted(reply: str) -> None:
+    assert read_reply(reply).pred == "INVALID"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Yes, but only sometimes.",
+        "Yes, sometimes.",
+        "Yes, to a degree.",
+        "Yes. But only in part.",
+        "Yes, but not always.",
+        "Yes, it does, but only when it rains.",
+        "Yes (in most cases).",
+        "No, not always.",
+        "No, though only if it rains.",
+        "Ja, aber nur manchmal",
+        "Ja, aber nicht immer.",
+        "Ja, wenn auch nur zum Teil.",
+        "Ja, unter bestimmten Bedingungen.",
+        "Nein, nicht unbedingt.",
+        "Nein, allerdings nur, wenn es regnet.",
+    ],
+)
+def test_verdict_that_holds_in_part_is_invalid(reply: str) -> None:
+    assert read_reply(reply).pred == "INVALID"
+
+
+@pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        ("insufficient evidence", "UNKNOWN"),
+        ("Inadequate context.", "UNKNOWN"),
+        ("There is insufficient evidence.", "UNKNOWN"),
+        ("Evidence insufficient", "UNKNOWN"),
+        ("Unzureichende Belege", "UNKNOWN"),
+        ("nicht genügend Belege", "UNKNOWN"),
+        ("No evidence.", "INVALID"),
+        ("In most cases, rivers end in a sea. Yes.", "YES"),
+        ("Not always, as with the Okavango, do they end there. No.", "NO"),
+        ("Yes, and only the Rhine does.", "YES"),
+        ("Yes, it is only one of three.", "YES"),
+        ("No, it does not help.", "NO"),
+        ("False, the answer is no.", "NO"),
+        ("No, I would not say so.", "NO"),
+    ],
+)
+def test_too_little_evidence_abstains_and_plain_verdicts_stay(reply: str, pred: str) -> None:
+    assert read_reply(reply).pred == pred
