@@ -15,9 +15,10 @@ from eval.metrics.gate import (
     check_with_limits,
     parse_condition,
 )
-from eval.metrics.measurement import FAILURE_METRIC, Measurement
+from eval.metrics.measurement import FAILURE_METRIC, Measurement, ResamplingPlan
 from eval.metrics.runs.pairs import pair_with_earlier_runs
 from eval.stats.estimates import Estimate
+from eval.stats.paired_tests import describe_floor
 from kg.base.console import print_text
 from kg.base.errors import EpocheError
 from kg.base.plain_text import to_one_line
@@ -103,15 +104,19 @@ def _compare_with_baseline(
     request: GateRequest, conditions: Sequence[Condition], current: Measurement
 ) -> list[Check]:
     """Compares every system with the same system in the baseline, on the items of both."""
-    measurement = measure_paths(
-        request.runs,
-        request.resampling,
-        baseline=request.baseline,
-        policy=request.policy,
-        cards=request.cards,
-        without_mined=request.without_mined,
-        allow_changed=request.allow_changed,
-    )
+
+    def measure(plan: ResamplingPlan) -> Measurement:
+        return measure_paths(
+            request.runs,
+            plan,
+            baseline=request.baseline,
+            policy=request.policy,
+            cards=request.cards,
+            without_mined=request.without_mined,
+            allow_changed=request.allow_changed,
+        )
+
+    measurement = measure(request.resampling)
     runs = measurement.runs
     pairs = pair_with_earlier_runs(
         runs, len(request.runs), where=", ".join(map(str, request.baseline))
@@ -122,6 +127,12 @@ def _compare_with_baseline(
     compared = [
         name for name in dict.fromkeys((*runs.headline, *named)) if runs.metrics[name].is_compared
     ]
+    # Holm's correction is for all tests of the gate.
+    plan = request.resampling.adapt_to(len(pairs) * len(compared))
+    if plan != request.resampling:
+        measurement = measure(plan)
+    if note := describe_floor(len(pairs) * len(compared), plan.resamples):
+        print_text(f"note: {note}")
     for name in dict.fromkeys(named):
         if name not in compared:
             print_text(f"note: {name} cannot be compared with the baseline")

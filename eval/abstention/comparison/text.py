@@ -146,8 +146,9 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
     yield ""
     yield (
         f"{report.n_cards} cards in {report.n_clusters} clusters, card set `{report.cards}`; "
-        f"{report.confidence:.0%} intervals by {report.resamples} resamples of whole clusters, "
-        f"seed {report.seed}. difference = candidate − baseline. A difference is significant where "
+        f"{report.confidence:.0%} intervals by {report.resamples} resamples of whole clusters"
+        f"{_name_triplets(report)}, seed {report.seed}. difference = candidate − baseline. A "
+        "difference is significant where "
         f"the Holm-adjusted p is below {report.alpha:g} *and* the interval of the difference "
         "excludes 0."
     )
@@ -164,6 +165,12 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
     if report.notes:
         yield from ("", "## Notes", "")
         yield from (f"- {_escape_markup(note, 1000)}" for note in report.notes)
+
+
+def _name_triplets(report: ComparisonReport) -> str:
+    """Says that triplets were resampled, too; cards that have some are compared on all-three."""
+    has_triplets = any(pair.metric == ALL_THREE for pair in report.comparisons)
+    return " and of whole triplets, whichever give the wider interval" if has_triplets else ""
 
 
 def _describe_outcome(comparison: CardComparison, alpha: float) -> str:
