@@ -28,6 +28,7 @@ from eval.metrics_abstention import PolicyChoice
 from eval.stats.paired_tests import adjust_holm, mcnemar_exact
 from kg.base.errors import CardSetMismatchError, MissingFileError, SystemNotFoundError
 from kg.base.provenance import manifest_path
+from reporting.card_report.summary_text import compare_neighbours
 from reporting.commands.compare_runs import main
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
@@ -103,6 +104,17 @@ def test_a_clear_winner_is_named_with_its_evidence(tmp_path: Path) -> None:
     assert comparison.minimum_detectable_effect is not None
     assert 0.03 < comparison.minimum_detectable_effect < 0.15
     assert describe_comparison(comparison).startswith("accuracy: good is better; good − poor = +0.")
+
+
+def test_what_could_not_be_tested_is_not_called_insignificant() -> None:
+    pair = CardComparison(
+        candidate="a", baseline="b", policy="licensed", metric="skill@.5", value_candidate=0.9,
+        value_baseline=0.8, difference=0.1, low=-0.1, high=0.3,
+    )  # fmt: skip
+    assert describe_comparison(pair) == (
+        "skill@.5: no test is possible; a − b = +0.100 [-0.100, +0.300]."
+    )
+    assert compare_neighbours([pair], ["a", "b"]) == []
 
 
 def test_many_systems_have_enough_resamples_for_their_pairs(tmp_path: Path) -> None:
@@ -281,7 +293,7 @@ def test_clustered_cards_are_not_independent_evidence(tmp_path: Path) -> None:
     assert comparison.p_holm is not None
     assert comparison.p_holm < 0.001
     assert comparison.better is None
-    assert "bootstrap of whole clusters does not" in describe_comparison(comparison)
+    assert "bootstrap of whole clusters or triplets does not" in describe_comparison(comparison)
 
 
 def test_missing_value_is_not_compared(tmp_path: Path) -> None:

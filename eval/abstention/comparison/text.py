@@ -53,9 +53,11 @@ def describe_comparison(comparison: CardComparison, alpha: float = ALPHA) -> str
         if comparison.test not in ("cluster-bootstrap", "sign-flip"):
             reason = (
                 "The test that assumes independent cards finds a difference, the bootstrap of "
-                "whole clusters does not."
+                "whole clusters or triplets does not."
             )
         return f"{comparison.metric}: no significant difference; {result_text}. {reason}"
+    if comparison.p_holm is None:
+        return f"{comparison.metric}: no test is possible; {result_text}."
     text = f"{comparison.metric}: no significant difference; {result_text}."
     if comparison.minimum_detectable_effect is not None:
         effect = f"{comparison.minimum_detectable_effect:.3f}"
@@ -179,11 +181,9 @@ def _describe_outcome(comparison: CardComparison, alpha: float) -> str:
         return _escape_markup(comparison.better)
     if comparison.difference is None or comparison.low is None or comparison.high is None:
         return "–"
-    is_significant = (
-        comparison.p_holm is not None
-        and comparison.p_holm < alpha
-        and (comparison.low > 0 or comparison.high < 0)
-    )
+    if comparison.p_holm is None:
+        return "not tested"
+    is_significant = comparison.p_holm < alpha and (comparison.low > 0 or comparison.high < 0)
     return "they differ" if is_significant else "not significant"
 
 
