@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eval.commands.measurement import measure_paths
+from eval.metrics.comparison import describe_coarse_tests
 from eval.metrics.confidence_gate import require_confidences
 from eval.metrics.gate import (
     Check,
@@ -18,7 +19,6 @@ from eval.metrics.gate import (
 from eval.metrics.measurement import FAILURE_METRIC, Measurement, ResamplingPlan
 from eval.metrics.runs.pairs import pair_with_earlier_runs
 from eval.stats.estimates import Estimate
-from eval.stats.paired_tests import describe_floor
 from kg.base.console import print_text
 from kg.base.errors import EpocheError
 from kg.base.plain_text import to_one_line
@@ -131,7 +131,8 @@ def _compare_with_baseline(
     plan = request.resampling.adapt_to(len(pairs) * len(compared))
     if plan != request.resampling:
         measurement = measure(plan)
-    if note := describe_floor(len(pairs) * len(compared), plan.resamples):
+    comparisons = measurement.compare(pairs, compared)
+    if note := describe_coarse_tests(comparisons, plan.resamples):
         print_text(f"note: {note}")
     for name in dict.fromkeys(named):
         if name not in compared:
@@ -148,7 +149,7 @@ def _compare_with_baseline(
             if text not in known:
                 print_text(f"{sign}: with the baseline: {to_one_line(text)}")
     regressions = check_regressions(
-        measurement.compare(pairs, compared),
+        comparisons,
         {name: info.higher_is_better for name, info in runs.metrics.items()},
         names,
         max_drop=request.max_drop,
