@@ -337,8 +337,9 @@ def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str, repeats: i
     """Names the kind of card that surely fails most often: by false answers, or else others.
 
     Kinds are ranked by the lower end of Wilson's interval, since the share of a small kind may be
-    the greatest by chance. The first is named if a test tells it from all others together, after
-    Bonferroni's correction for the number of kinds.
+    the greatest by chance. The first is named if a test tells it from all others of its labels
+    together, after Bonferroni's correction for the number of kinds: kinds of one label fail more
+    often than others of a system that fails on this label at random.
     """
     large = {
         name: kind for name, kind in kinds.items() if kind.n_cards >= _MIN_KIND_SIZE and kind.table
@@ -351,8 +352,7 @@ def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str, repeats: i
         failed, total = counts[worst]
         # Several replies to a card count as one.
         own = failed / repeats, total / repeats
-        sums = [sum(numbers) / repeats for numbers in zip(*counts.values(), strict=True)]
-        others = sums[0] - own[0], sums[1] - own[1]
+        others = _count_others(large, worst, outcomes, repeats)
         is_most = own[0] / own[1] > others[0] / others[1]
         if is_most and len(large) * compute_newcombe_p(own, others) < ALPHA:
             name = shorten_text(format_name(worst.removeprefix(NEAR_MISS_PREFIX)), 40) or "unnamed"
@@ -362,6 +362,21 @@ def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str, repeats: i
                 f"{format_count(total)})"
             )
     return ""
+
+
+def _count_others(
+    kinds: Mapping[str, GroupReport], name: str, outcomes: Sequence[Outcome], repeats: int
+) -> tuple[float, float]:
+    """Counts as ``_count_outcomes`` does over the other kinds: cards of the same labels, if any."""
+    tables = [kind.table for other, kind in kinds.items() if other != name]
+    labels = [label for label in LABELS if sum(kinds[name].table.get(label, {}).values())]
+    same: list[Table] = [{label: table.get(label, {}) for label in labels} for table in tables]
+    for group in (same, tables):
+        counts = [_count_outcomes(table, outcomes) for table in group]
+        failed, total = (sum(numbers) / repeats for numbers in zip(*counts, strict=True))
+        if total:
+            break
+    return failed, total
 
 
 def _count_outcomes(table: Table, outcomes: Sequence[Outcome]) -> tuple[float, float]:

@@ -210,14 +210,19 @@ def test_the_worst_kind_is_not_the_one_that_is_worst_by_chance(metrics):
     assert "most often wrong on cards of kind large (50 of 200)" in answer(report)["failures"]
 
 
-def make_kind(wrong: int, n: int) -> GroupReport:
-    table = {"U": {"YES": wrong, "UNKNOWN": n - wrong}}
+def make_kind(wrong: int, n: int, label: str = "U") -> GroupReport:
+    gold = {"E": "YES", "C": "NO", "U": "UNKNOWN"}[label]
+    table = {label: {"NO" if label == "E" else "YES": wrong, gold: n - wrong}}
     return GroupReport(n_cards=n, n_clusters=n, table=table, metrics={})
 
 
 def test_no_kind_is_the_worst_of_a_system_that_fails_at_random(metrics):
     kinds = {"asserted": make_kind(25, 99), "inferred": make_kind(20, 100), "b": make_kind(19, 98)}
     report = change_systems(rank(metrics, **RANKED), careful={"per_kind": kinds})
+    assert "most often" not in answer(report)["failures"].partition(" hasty ")[0]
+    # It fails on E cards only, at random: kinds of other labels are no evidence.
+    of_labels = {"a": make_kind(25, 99, "E"), "i": make_kind(18, 101, "E"), "u": make_kind(0, 200)}
+    report = change_systems(rank(metrics, **RANKED), careful={"per_kind": of_labels})
     assert "most often" not in answer(report)["failures"].partition(" hasty ")[0]
 
 
