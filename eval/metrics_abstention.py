@@ -13,9 +13,9 @@ from kg.base.console import print_text, run_script
 from kg.base.options import (
     AllowChanged,
     CheckedCards,
+    ChosenResamples,
     Confidence,
     MoreRunPaths,
-    Resamples,
     ResampleSeed,
     RunPaths,
     SkipOtherCards,
@@ -57,7 +57,7 @@ def main(
         PolicyChoice | None,
         typer.Option(help="What counts as an answer and as an abstention.", show_default="both"),
     ] = None,
-    resamples: Resamples = 2000,
+    resamples: ChosenResamples = None,
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
     common: Annotated[
@@ -107,7 +107,7 @@ def main(
             common=common or None,
             strict=strict or None,
         )
-        plan_for_runs = ResamplingPlan(resamples, seed, confidence)
+        plan_for_runs = ResamplingPlan.choose(resamples, seed, confidence)
         _measure_runs(folders, out, plan_for_runs, verbose=verbose, allow_changed=allow_changed)
         return
     out = out or Path("results/metrics.json")

@@ -162,7 +162,9 @@ def _build_opening(view: ComparisonView) -> list[str]:
         n_omitted = len(differences) - len(listed_differences)
         suffix = f", and {n_omitted} more such differences" if n_omitted else ""
         sentences.append(f"Paired tests find {join_list(listed_differences)}{suffix}.")
-    undecided_names = [format_name(pair.candidate) for pair in pairs if pair.better is None]
+    undecided_names = [
+        format_name(pair.candidate) for pair in pairs if pair.better is None and pair.p is not None
+    ]
     if undecided_names:
         listed_names = [*undecided_names[:_MAX_NAMED_SYSTEMS]]
         n_omitted = len(undecided_names) - len(listed_names)
@@ -181,11 +183,12 @@ def _describe_leader(pairs: Sequence[CardComparison], leader: str) -> str:
     undecided_names = [
         format_name(pair.baseline if pair.candidate == leader else pair.candidate)
         for pair in leader_pairs
-        if not pair.better
+        if not pair.better and pair.p is not None
     ]
+    n_better = sum(pair.better == leader for pair in leader_pairs)
     text = (
         f"{format_name(leader)} has the highest {RANKING_NAMES[pairs[0].metric]}: paired tests "
-        f"show it to be better than {len(leader_pairs) - len(undecided_names)} of the other "
+        f"show it to be better than {n_better} of the other "
         f"{len(leader_pairs)}"
     )
     if not undecided_names:

@@ -73,7 +73,7 @@ class CardMeasurement(Measurement):
 
     @cached_property
     def _report(self) -> MetricsReport:
-        return measure(self._observations, self._plan)
+        return measure(self._observations, self._plan, with_pairs=False)
 
     @cached_property
     def _reports(self) -> Mapping[str, SystemReport]:

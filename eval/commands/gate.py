@@ -16,8 +16,8 @@ from kg.base.errors import EpocheError, GateFailedError
 from kg.base.options import (
     AllowChanged,
     CheckedCards,
+    ChosenResamples,
     Confidence,
-    Resamples,
     ResampleSeed,
     RunPaths,
     SkipOtherCards,
@@ -85,7 +85,7 @@ def main(
             help="What counts as an answer and as an abstention.", show_default="licensed"
         ),
     ] = None,
-    resamples: Resamples = 2000,
+    resamples: ChosenResamples = None,
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
 ) -> None:
@@ -115,7 +115,7 @@ def main(
             max_drop=max_drop,
             only_significant=only_significant,
             max_failures=max_failures,
-            resampling=ResamplingPlan(resamples, seed, confidence),
+            resampling=ResamplingPlan.choose(resamples, seed, confidence),
             allow_changed=allow_changed,
         )
         _check_options(request, policy)

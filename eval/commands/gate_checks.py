@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eval.commands.measurement import measure_paths
+from eval.metrics.comparison import describe_coarse_tests
 from eval.metrics.confidence_gate import require_confidences
 from eval.metrics.gate import (
     Check,
@@ -15,7 +16,7 @@ from eval.metrics.gate import (
     check_with_limits,
     parse_condition,
 )
-from eval.metrics.measurement import FAILURE_METRIC, Measurement
+from eval.metrics.measurement import FAILURE_METRIC, Measurement, ResamplingPlan
 from eval.metrics.runs.pairs import pair_with_earlier_runs
 from eval.stats.estimates import Estimate
 from kg.base.console import print_text
@@ -122,15 +123,19 @@ def _compare_with_baseline(
     request: GateRequest, conditions: Sequence[Condition], current: Measurement
 ) -> list[Check]:
     """Compares every system with the same system in the baseline, on the items of both."""
-    measurement = measure_paths(
-        request.runs,
-        request.resampling,
-        baseline=request.baseline,
-        policy=request.policy,
-        cards=request.cards,
-        without_mined=request.without_mined,
-        allow_changed=request.allow_changed,
-    )
+
+    def measure(plan: ResamplingPlan) -> Measurement:
+        return measure_paths(
+            request.runs,
+            plan,
+            baseline=request.baseline,
+            policy=request.policy,
+            cards=request.cards,
+            without_mined=request.without_mined,
+            allow_changed=request.allow_changed,
+        )
+
+    measurement = measure(request.resampling)
     runs = measurement.runs
     pairs = pair_with_earlier_runs(
         runs, len(request.runs), where=", ".join(map(str, request.baseline))
@@ -141,6 +146,13 @@ def _compare_with_baseline(
     compared = [
         name for name in dict.fromkeys((*runs.headline, *named)) if runs.metrics[name].is_compared
     ]
+    # Holm's correction is for all tests of the gate.
+    plan = request.resampling.adapt_to(len(pairs) * len(compared))
+    if plan != request.resampling:
+        measurement = measure(plan)
+    comparisons = measurement.compare(pairs, compared)
+    if note := describe_coarse_tests(comparisons, plan.resamples):
+        print_text(f"note: {note}")
     for name in dict.fromkeys(named):
         if name not in compared:
             print_text(f"note: {name} cannot be compared with the baseline")
@@ -156,7 +168,7 @@ def _compare_with_baseline(
             if text not in known:
                 print_text(f"{sign}: with the baseline: {to_one_line(text)}")
     regressions = check_regressions(
-        measurement.compare(pairs, compared),
+        comparisons,
         {name: info.higher_is_better for name, info in runs.metrics.items()},
         names,
         max_drop=request.max_drop,

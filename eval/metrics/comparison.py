@@ -31,6 +31,7 @@ from eval.stats.paired_tests import (
     compute_bootstrap_p,
     compute_newcombe_interval,
     count_discordant,
+    describe_floor,
     minimum_detectable_effect,
 )
 from eval.stats.permutation import N_FLIPS, SignFlipTest, sign_flip_test
@@ -317,6 +318,13 @@ def adjust_families(
         for key, family in families.items()
     }
     return [next(adjusted[get_family(comparison)]) for comparison in comparisons]
+
+
+def describe_coarse_tests(family: Sequence[Comparison], n_resamples: int) -> str | None:
+    """Says that bootstrap tests of a family cannot find small p, if there are such tests."""
+    if not any(pair.test in ("bootstrap", "cluster-bootstrap") for pair in family):
+        return None
+    return describe_floor(sum(pair.p is not None for pair in family), n_resamples)
 
 
 def choose_better(

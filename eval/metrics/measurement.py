@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from eval.metrics.comparison import Comparison
 from eval.metrics.metric_value import ConfidenceCounts
 from eval.stats.bootstrap import RESAMPLES, SEED
 from eval.stats.estimates import Estimate
+from eval.stats.paired_tests import choose_resamples
 from kg.base.provenance import package_version
 
 PolicyName = Literal["licensed", "published"]
@@ -33,11 +34,24 @@ class ResamplingPlan:
         resamples: number of bootstrap resamples.
         seed: seeds the resamples and the random signs of the sign-flip test.
         confidence: nominal coverage of the intervals.
+        is_adaptive: whether more resamples are used where many differences are tested.
     """
 
     resamples: int = RESAMPLES
     seed: int = SEED
     confidence: float = 0.95
+    is_adaptive: bool = False
+
+    @classmethod
+    def choose(cls, resamples: int | None, seed: int, confidence: float) -> ResamplingPlan:
+        """Returns the plan with the resamples that a user gave, if any."""
+        return cls(resamples or RESAMPLES, seed, confidence, is_adaptive=resamples is None)
+
+    def adapt_to(self, n_tests: int) -> ResamplingPlan:
+        """Returns the plan for a family of so many tests."""
+        if not self.is_adaptive:
+            return self
+        return replace(self, resamples=choose_resamples(n_tests))
 
 
 @dataclass(frozen=True)

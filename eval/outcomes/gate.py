@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from eval.metrics.comparison import Comparison
+from eval.metrics.comparison import Comparison, describe_coarse_tests
 from eval.metrics.confidence_gate import require_confidences
 from eval.metrics.gate import (
     Check,
@@ -122,11 +122,14 @@ def _compare_systems(
     )
     pairs = pair_systems(systems, earlier, where=where)
     named = list(dict.fromkeys(condition.metric for condition in conditions))
+    # Holm's correction is for all tests of the gate: two measures, and those that are named.
+    n_tests = len(pairs) * (2 + len(named))
+    plan = request.resampling.adapt_to(n_tests)
     comparisons: list[Comparison] = []
     coverage: list[Check] = []
     directions: dict[str, bool | None] = {}
     for candidate, baseline in pairs:
-        found = compare_with_baseline(candidate, baseline, named, request.resampling)
+        found = compare_with_baseline(candidate, baseline, named, plan)
         comparisons += (
             msgspec.structs.replace(pair, candidate=candidate.name, baseline=baseline.name)
             for pair in found.comparisons
@@ -135,6 +138,8 @@ def _compare_systems(
         coverage.append(_check_coverage(candidate.name, found, request.max_failures))
         for note in found.notes:
             print_text(f"note: {to_one_line(note)}")
+    if coarse := describe_coarse_tests(comparisons, plan.resamples):
+        print_text(f"note: {coarse}")
     paired = {candidate.name for candidate, _ in pairs}
     for system in systems:
         if system.name not in paired:

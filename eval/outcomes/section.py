@@ -37,9 +37,10 @@ from eval.outcomes.record import (
 )
 from eval.stats.estimates import Estimate
 from kg.base.csv_text import to_csv
-from kg.base.plain_text import join_list
+from kg.base.plain_text import join_first, join_list
 
 _SHOWN_POINTS = 20
+_MAX_NAMED_PAIRS = 3
 _COLUMNS = ("system", "group", "measure", "value", "low", "high", "method", "n")
 _EXPLANATIONS = {
     "attempted": "Share of all questions that got an answer, right or wrong.",
@@ -110,14 +111,28 @@ def _describe_results(report: OutcomesReport) -> Iterator[str]:
     ]
     better = [
         f"{format_name(pair.better)} better than "
-        f"{format_name(pair.baseline if pair.better == pair.candidate else pair.candidate)}"
+        f"{format_name(pair.baseline if pair.better == pair.candidate else pair.candidate)}, "
+        f"{_describe_size(pair)}"
         for pair in tested
         if pair.better
     ]
     if better:
-        yield f"Paired tests on the same questions find {join_list(better)}."
+        found = join_first(better, _MAX_NAMED_PAIRS)
+        yield f"Paired tests on the same questions find {found}."
     elif tested:
-        yield f"Paired tests on the same questions find no significant difference in {headline}."
+        text = f"Paired tests on the same questions find no significant difference in {headline}"
+        yield f"{text}: {join_first(list(map(_describe_size, tested)), _MAX_NAMED_PAIRS)}."
+
+
+def _describe_size(pair: OutcomeComparison) -> str:
+    """Describes a difference, candidate − baseline, with its interval and p."""
+    p_text = format_p_value(pair.p_holm)
+    p_text = f"p < {p_text[1:]}" if p_text.startswith("<") else f"p = {p_text}"
+    interval = ""
+    if pair.low is not None and pair.high is not None:
+        interval = f"interval {format_signed(pair.low)} to {format_signed(pair.high)}; "
+    names = f"{format_name(pair.candidate)} − {format_name(pair.baseline)}"
+    return f"{names} = {format_signed(pair.difference)} ({interval}{p_text})"
 
 
 def _build_outcomes_part(report: OutcomesReport) -> Part:

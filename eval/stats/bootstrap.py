@@ -62,9 +62,18 @@ class ClusterResamples:
         n_clusters: number of clusters.
         n_resamples: number of resamples.
         seed: seed of the random generator.
+        cached: keep few enough weights in memory, for repeated use.
     """
 
-    def __init__(self, n_clusters: int, n_resamples: int = RESAMPLES, seed: int = SEED) -> None:
+    def __init__(
+        self,
+        n_clusters: int,
+        n_resamples: int = RESAMPLES,
+        seed: int = SEED,
+        *,
+        cached: bool = True,
+    ) -> None:
+        self._cached = cached
         self.n_clusters = n_clusters
         self.n_resamples = n_resamples
         self.seed = seed
@@ -77,7 +86,7 @@ class ClusterResamples:
         The weights of a batch have shape (resamples in batch, clusters) and are whole numbers. If
         there are few enough, they are sampled once and cached.
         """
-        if self.n_resamples * self.n_clusters > _MAX_CACHED_WEIGHTS:
+        if not self._cached or self.n_resamples * self.n_clusters > _MAX_CACHED_WEIGHTS:
             yield from self._draw_weights()
             return
         if self._weights is None:

@@ -17,12 +17,18 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from eval.stats.bootstrap import Distribution, Floats
+from eval.stats.bootstrap import RESAMPLES, Distribution, Floats
 from eval.stats.estimates import Interval, compute_edge_interval
 from kg.base.proportions import normal_quantile, wilson_interval
 
 ALPHA = 0.05
 POWER = 0.80
+
+_MAX_FLOOR = 0.01
+"""The smallest p that a bootstrap test can reach after Holm's correction is at most this."""
+MAX_RESAMPLES = 20_000
+"""Maximum number of resamples unless a user asks for more: enough for 100 tests, the pairs of 14
+systems."""
 
 
 class Discordant(msgspec.Struct, frozen=True):
@@ -244,6 +250,39 @@ def compute_bootstrap_p(difference: Distribution) -> Floats:
     not_below = ((difference.replicates >= 0) & is_defined).sum(axis=0)
     p = 2 * (np.minimum(not_above, not_below) + 1) / (total + 1)
     return np.where(total > 0, np.minimum(p, 1.0), np.nan)
+
+
+def count_needed_resamples(n_tests: int) -> int:
+    """Returns how many resamples a family of bootstrap tests needs, a multiple of 1,000.
+
+    A p-value is at least 2 / (resamples + 1), and Holm's correction multiplies the smallest one by
+    the number of tests. With too few resamples, no difference can be significant.
+    """
+    return max(RESAMPLES, 1000 * math.ceil((2 * n_tests / _MAX_FLOOR - 1) / 1000))
+
+
+def choose_resamples(n_tests: int) -> int:
+    """Returns how many resamples to use for a family of tests: as many as needed, up to a limit."""
+    return min(count_needed_resamples(n_tests), MAX_RESAMPLES)
+
+
+def describe_floor(n_tests: int, n_resamples: int, advice: str = "") -> str | None:
+    """Says that the p of bootstrap tests cannot be small, or returns ``None`` if they can.
+
+    Args:
+        n_tests: number of tests that Holm's correction is for.
+        n_resamples: number of resamples.
+        advice: what else to do than to give more resamples, as in ``" or --baseline"``.
+    """
+    floor = min(1.0, n_tests * 2 / (n_resamples + 1))
+    if floor <= _MAX_FLOOR:
+        return None
+    verdict = ", so none can show a difference" if floor >= ALPHA else ""
+    return (
+        f"No bootstrap test of {n_tests} by {n_resamples} resamples can have a p below "
+        f"{floor:.2g} after Holm's correction{verdict}: use --resamples "
+        f"{count_needed_resamples(n_tests)}{advice}."
+    )
 
 
 def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -129,6 +129,15 @@ AllowChangedCards: TypeAlias = Annotated[
 Resamples: TypeAlias = Annotated[
     int, typer.Option("--resamples", min=100, help="Number of bootstrap resamples.")
 ]
+ChosenResamples: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--resamples",
+        min=100,
+        help="Number of bootstrap resamples.",
+        show_default="2000; for differences more if there are more than 10 tests",
+    ),
+]
 ResampleSeed: TypeAlias = Annotated[
     int, typer.Option("--seed", min=0, help="Random seed of the resamples.")
 ]

@@ -26,7 +26,7 @@ from eval.blocks.text_format import (
     shorten_text,
     to_chart_estimate,
 )
-from eval.stats.paired_tests import ALPHA
+from eval.stats.paired_tests import ALPHA, compute_newcombe_p
 from kg.base.plain_text import join_first, join_list
 from kg.base.proportions import wilson_interval
 from kg.claims import GOLD_OF_LABEL, LABELS
@@ -157,14 +157,16 @@ class BuyerAnswers:
     def _list_leaders(self) -> list[str]:
         """Lists the first system, and those from which no paired test tells it apart."""
         first, *others = self.competitors
-        return [
-            first,
-            *(
-                name
-                for name in others
-                if (pair := self._get_pair(first, name)) is None or pair.better is None
-            ),
-        ]
+        pairs = {name: self._get_pair(first, name) for name in others}
+        return [first, *(n for n, pair in pairs.items() if pair is None or pair.better is None)]
+
+    def _is_tested(self, first: str, second: str) -> bool:
+        pair = self._get_pair(first, second)
+        return pair is not None and pair.p is not None
+
+    def _join_values(self, systems: Sequence[str]) -> str:
+        values = [f"{self.names[name]} {self._get_value(name).text}" for name in systems]
+        return join_first(values, _MAX_NAMED_SYSTEMS - 1)
 
     def _describe_best(self) -> str:
         leaders = [name for name in self._list_leaders() if self._get_value(name).value is not None]
@@ -173,12 +175,14 @@ class BuyerAnswers:
         name = self.names[leaders[0]]
         value = self._describe_value(leaders[0])
         text = f"{value}: {self.scale}"
-        if len(leaders) > 1:
-            others = [f"{self.names[name]} {self._get_value(name).text}" for name in leaders[1:]]
-            rivals = join_first(others, _MAX_NAMED_SYSTEMS - 1)
-            text = f"{value}, not surely ahead of {rivals}: {self.scale}"
+        tied = [other for other in leaders[1:] if self._is_tested(leaders[0], other)]
+        untested = [other for other in leaders[1:] if other not in tied]
+        if tied:
+            text = f"{value}, not surely ahead of {self._join_values(tied)}: {self.scale}"
         elif len(self.competitors) == 1:
             text = f"{value}, the only system compared: {self.scale}"
+        if untested:
+            text += f". No test could be done against {self._join_values(untested)}"
         low, high = self._get_value(leaders[0]).low, self._get_value(leaders[0]).high
         if self.ranking == SKILL and low is not None and high is not None and low <= 0:
             text += (
@@ -292,7 +296,7 @@ def _describe_failures_of(system: SystemReport) -> str:
     if not phrases:
         total = sum(sum(row.values()) for row in system.table.values())
         phrases = [f"never fails on the {format_count(total)} {unit}"]
-    worst = _describe_worst_kind(system.per_kind, unit)
+    worst = _describe_worst_kind({**system.per_kind, **system.faithfulness}, unit, system.repeats)
     if not worst:
         return join_list(phrases)
     return f"{join_list(phrases)}; {worst}"
@@ -329,20 +333,28 @@ def _list_failures(table: Table) -> list[str]:
     return [words for _, words in first_of_each]
 
 
-def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str) -> str:
-    """Names the kind of card that most surely fails often: by false answers, or else others.
+def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str, repeats: int) -> str:
+    """Names the kind of card that surely fails most often: by false answers, or else others.
 
     Kinds are ranked by the lower end of Wilson's interval, since the share of a small kind may be
-    the greatest by chance.
+    the greatest by chance. The first is named if a test tells it from all others of its labels
+    together, after Bonferroni's correction for the number of kinds: kinds of one label fail more
+    often than others of a system that fails on this label at random.
     """
-    large = {name: kind for name, kind in kinds.items() if kind.n_cards >= _MIN_KIND_SIZE}
+    large = {
+        name: kind for name, kind in kinds.items() if kind.n_cards >= _MIN_KIND_SIZE and kind.table
+    }
     if len(large) < 2:
         return ""
     for outcomes, words in _WORST_WORDS.items():
         counts = {name: _count_outcomes(kind.table, outcomes) for name, kind in large.items()}
         worst = max(counts, key=lambda name: wilson_interval(*counts[name])[0])
         failed, total = counts[worst]
-        if failed:
+        # Several replies to a card count as one.
+        own = failed / repeats, total / repeats
+        others = _count_others(large, worst, outcomes, repeats)
+        is_most = own[0] / own[1] > others[0] / others[1]
+        if is_most and len(large) * compute_newcombe_p(own, others) < ALPHA:
             name = shorten_text(format_name(worst.removeprefix(NEAR_MISS_PREFIX)), 40) or "unnamed"
             noun = "near-misses" if worst.startswith(NEAR_MISS_PREFIX) else unit
             return (
@@ -350,6 +362,21 @@ def _describe_worst_kind(kinds: Mapping[str, GroupReport], unit: str) -> str:
                 f"{format_count(total)})"
             )
     return ""
+
+
+def _count_others(
+    kinds: Mapping[str, GroupReport], name: str, outcomes: Sequence[Outcome], repeats: int
+) -> tuple[float, float]:
+    """Counts as ``_count_outcomes`` does over the other kinds: cards of the same labels, if any."""
+    tables = [kind.table for other, kind in kinds.items() if other != name]
+    labels = [label for label in LABELS if sum(kinds[name].table.get(label, {}).values())]
+    same: list[Table] = [{label: table.get(label, {}) for label in labels} for table in tables]
+    for group in (same, tables):
+        counts = [_count_outcomes(table, outcomes) for table in group]
+        failed, total = (sum(numbers) / repeats for numbers in zip(*counts, strict=True))
+        if total:
+            break
+    return failed, total
 
 
 def _count_outcomes(table: Table, outcomes: Sequence[Outcome]) -> tuple[float, float]:

@@ -35,6 +35,7 @@ from eval.abstention.run_integrity import (
     check_integrity,
 )
 from eval.model.usage import Usage
+from eval.stats.bootstrap import RESAMPLES
 from kg.base.errors import CardSetMismatchError, DuplicateIdError, MissingFileError, RecordError
 from kg.base.files import iter_decoded_lines
 from kg.base.provenance import manifest_path
@@ -263,7 +264,9 @@ def _measure_unmined_cards(
         allow_changed=allow_changed,
     )
     policies = tuple(name for name in POLICIES if name in report.policies)
-    plan = Plan(policies, report.resamples, report.seed, report.confidence)
+    # What a user has chosen is for differences, too.
+    resamples = None if report.resamples == RESAMPLES else report.resamples
+    plan = Plan(policies, resamples, report.seed, report.confidence)
     return measure(observations, plan)
 
 

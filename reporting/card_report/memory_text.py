@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cards.generation.kinds import COUNTERFACTUAL, WITHHELD
-from eval.abstention.metrics.groups import MEMORY_MARGIN, OTHERS, TRUE_IN_GRAPH
+from eval.abstention.metrics.groups import (
+    MEMORY_MARGIN,
+    OTHERS,
+    TRUE_IN_GRAPH,
+    shows_reading,
+)
 from eval.abstention.metrics.record import GroupReport, MemoryFinding, MemoryTests, SystemReport
 from eval.blocks.text_format import (
     ChartEstimate,
@@ -33,6 +38,7 @@ class _Tested(NamedTuple):
     true: GroupReport
     others: GroupReport
     tests: MemoryTests | None
+    reads: bool
 
     @property
     def finding(self) -> MemoryFinding:
@@ -53,6 +59,7 @@ def describe_memory(systems: Mapping[str, SystemReport]) -> str:
             system.set_aside[TRUE_IN_GRAPH],
             system.set_aside[OTHERS],
             system.memory_tests,
+            shows_reading(system),
         )
         for name, system in systems.items()
         if system.memory is not None
@@ -60,7 +67,10 @@ def describe_memory(systems: Mapping[str, SystemReport]) -> str:
     sentences = [
         *_describe_none([item for item in tested if item.finding == "none"]),
         *_describe_memory([item for item in tested if item.finding == "memory"]),
-        *_describe_unclear([item for item in tested if item.finding == "unclear"]),
+        *_describe_unclear([item for item in tested if item.finding == "unclear" and item.reads]),
+        *_describe_no_reading(
+            [item for item in tested if item.finding == "unclear" and not item.reads]
+        ),
     ]
     kinds = (COUNTERFACTUAL, WITHHELD) if tested else (COUNTERFACTUAL,)
     if not tested:
@@ -103,8 +113,25 @@ def _describe_unclear(tested: Sequence[_Tested]) -> list[str]:
     )
     highs = [item.difference.high for item in tested if item.difference.high is not None]
     if highs:
-        text += f": the first may get YES {100 * max(0.0, *highs):.0f} percentage points more often"
+        text += (
+            ": the claims kept from them may get YES up to "
+            f"{100 * max(0.0, *highs):.0f} percentage points more often"
+        )
+    rows = [item.true.table.get("U", {}) for item in tested]
+    if any(row.get("INVALID") or row.get("ERROR") for row in rows):
+        text += ", and failed or unreadable replies may hide more"
     return [f"{text}."]
+
+
+def _describe_no_reading(tested: Sequence[_Tested]) -> list[str]:
+    """Does not clear systems that affirm no kept claims because they ignore the facts."""
+    if not tested:
+        return []
+    says, answers = ("it says", "answers") if len(tested) == 1 else ("they say", "answer")
+    return [
+        f"Cannot tell for {_join_names(tested)}: {says} YES as often where no fact supports it, or "
+        f"{answers} against the facts on the card."
+    ]
 
 
 def _describe_withheld(systems: Mapping[str, SystemReport]) -> list[str]:

@@ -183,7 +183,7 @@ def compare_neighbours(comparisons: Sequence[CardComparison], ranked: Sequence[s
         pair = pairs.get(frozenset((first, second)))
         if pair is not None and pair.better is not None:
             difference_texts.append(describe_difference(pair))
-        elif pair is not None:
+        elif pair is not None and pair.p is not None:
             undecided_texts.append(f"between {format_name(first)} and {format_name(second)}")
     sentences = []
     if difference_texts:

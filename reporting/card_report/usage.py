@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from eval.abstention.manifest import RunManifest
+from eval.abstention.manifest import PREDICTIONS_SYSTEM, RunManifest
 from eval.blocks.text_format import UNDEFINED_TEXT, format_name, format_number, format_percent
 from eval.harness.totals import CallTotals
 from eval.model.usage import Usage
@@ -112,7 +112,7 @@ class UsageLine:
 
 @dataclass(frozen=True)
 class UsageTable:
-    """The systems that make remote calls, and the names of those that do not."""
+    """The systems that make remote calls, and the names of those that do not, by their runs."""
 
     lines: tuple[UsageLine, ...]
     local: tuple[str, ...]
@@ -134,7 +134,7 @@ def build_usage_table(
         tally = tallies.get(name, UsageTally())
         if tally.is_remote:
             lines.append(_build_line(name, tally, manifest_by_system.get(name)))
-        else:
+        elif name in manifest_by_system and not _is_given(manifest_by_system[name]):
             local.append(format_name(name))
     return UsageTable(tuple(lines), tuple(local))
 
@@ -155,7 +155,13 @@ def describe_cost(
     manifest_by_system = {name: manifest for manifest in manifests for name in manifest.systems}
     remote = [name for name in names if tallies.get(name, UsageTally()).is_remote]
     # Only the manifest of a run says that a system without usage called no model.
-    local = [shown for n, shown in names.items() if n not in remote and n in manifest_by_system]
+    others = {
+        n: manifest_by_system[n] for n in names if n not in remote and n in manifest_by_system
+    }
+    given = [names[n] for n, manifest in others.items() if _is_given(manifest)]
+    local = [names[n] for n, manifest in others.items() if not _is_given(manifest)]
+    if len(given) == len(names):
+        return "Not known: the answers were given as files."
     if len(local) == len(names):
         subject = {1: "it", 2: "both systems"}.get(len(local), f"all {len(local)} systems")
         return f"No model calls: {subject} ran on this machine."
@@ -168,11 +174,19 @@ def describe_cost(
     sentences = [f"{'; '.join(parts)}."] if parts else []
     if local:
         sentences.append(f"No model calls by {join_first(local, _MAX_DESCRIBED_SYSTEMS)}.")
+    if given:
+        shown = join_first(given, _MAX_DESCRIBED_SYSTEMS)
+        sentences.append(f"Answers given as files, at a cost not known: {shown}.")
     unknown = [shown for n, shown in names.items() if n not in (*remote, *manifest_by_system)]
     if unknown:
         shown = join_first(unknown, _MAX_DESCRIBED_SYSTEMS)
         sentences.append(f"The results do not say what {shown} cost.")
     return " ".join(sentences)
+
+
+def _is_given(manifest: RunManifest) -> bool:
+    """Whether the answers were given as files, so that nothing is known of how they were made."""
+    return manifest.system == PREDICTIONS_SYSTEM
 
 
 def _get_own_calls(manifest: RunManifest | None) -> CallTotals | None:

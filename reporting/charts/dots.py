@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -32,6 +33,7 @@ _SIGNED_TICKS = ((-1.0, "−1"), (-0.5, ""), (0.0, "0"), (0.5, ""), (1.0, "1"))
 _PANEL_WIDTH = 400.0
 _PANEL_RIGHT = 344.0
 _ROW_HEIGHT = 26.0
+_LINE_HEIGHT = 12.0
 
 _STACK_WIDTH = 420.0
 _STACK_ROW_HEIGHT = 30.0
@@ -79,7 +81,12 @@ def _draw_dot_row(row: NamedEstimate, name: str, y: float, low: float) -> Group:
     def scale_x(value: float) -> float:
         return _scale_value(value, low)
 
-    shapes = [text(_LEFT - 12, y + 4, name, "name", "end")]
+    lines = _break_name(row.name) or [name]
+    first = y + 4 - _LINE_HEIGHT * (len(lines) - 1) / 2
+    shapes: list[Shape] = [
+        text(_LEFT - 12, first + _LINE_HEIGHT * at, words, "name", "end")
+        for at, words in enumerate(lines)
+    ]
     if estimate.worst_low is not None and estimate.worst_high is not None and estimate.has_worst:
         left, right = scale_x(estimate.worst_low), scale_x(estimate.worst_high)
         shapes.append(rect(left, y - 6, right - left, 12, "worst", 2))
@@ -94,6 +101,17 @@ def _draw_dot_row(row: NamedEstimate, name: str, y: float, low: float) -> Group:
     interval = f" ({estimate.interval_text})" if estimate.interval_text else ""
     look = "row control" if row.is_control else "row"
     return group(*shapes, look=look, title=f"{row.name}: {estimate.text}{interval}")
+
+
+def _break_name(name: str) -> list[str]:
+    """Breaks a name that is too long for a line into two, if it can be; else returns nothing."""
+    if len(name) <= _MAX_NAME_LENGTH:
+        return [name]
+    ends = [match.end() for match in re.finditer(r"[-_/:.@ ]", name)]
+    for end in reversed(ends):
+        if max(end, len(name) - end) <= _MAX_NAME_LENGTH:
+            return [name[:end].rstrip(), name[end:]]
+    return []
 
 
 def draw_mark(x: float, y: float, radius: float, *, is_control: bool) -> Shape:

@@ -15,9 +15,9 @@ from kg.base.errors import CardSetMismatchError, SystemNotFoundError
 from kg.base.options import (
     AllowChanged,
     CheckedCards,
+    ChosenResamples,
     Confidence,
     MoreRunPaths,
-    Resamples,
     ResampleSeed,
     RunPaths,
     SkipOtherCards,
@@ -72,7 +72,7 @@ def main(
             help="What counts as an answer and what as an abstention.", show_default="licensed"
         ),
     ] = None,
-    resamples: Resamples = 2000,
+    resamples: ChosenResamples = None,
     seed: ResampleSeed = 12345,
     confidence: Confidence = 0.95,
     common: Annotated[
@@ -133,7 +133,7 @@ def main(
             policy=policy,
             common=common,
         )
-        run_plan = ResamplingPlan(resamples, seed, confidence)
+        run_plan = ResamplingPlan.choose(resamples, seed, confidence)
         _compare_folders(
             folders, out, run_plan, baseline=baseline, html=html, allow_changed=allow_changed
         )
@@ -199,7 +199,7 @@ def main(
             files,
             systems=list(observations.preds),
             oracles=observations.oracles,
-            plan=ResamplingPlan(resamples, seed, confidence),
+            plan=ResamplingPlan.choose(resamples, seed, confidence),
             controls=set(observations.preds) - set(observations.systems_under_test),
             suffixes=observations.suffixes,
             selectors=difficulty_system or (),
@@ -262,7 +262,10 @@ def _compare_folders(
     for page in pages.values():
         check_output(page, [out, *made_from])
     measurement = measure_folders(folders, plan, allow_changed=allow_changed)
-    report = build_comparison(measurement, choose_pairs(measurement.runs, baseline))
+    pairs = choose_pairs(measurement.runs, baseline)
+    if (plan_for_pairs := plan.adapt_to(len(pairs))) != plan:
+        measurement = measure_folders(folders, plan_for_pairs, allow_changed=allow_changed)
+    report = build_comparison(measurement, pairs)
     section = build_comparison_section(measurement, report, made_from)
     contents = {
         out: to_json_bytes(report, indent=2) + b"\n",

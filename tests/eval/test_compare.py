@@ -13,13 +13,14 @@ import typer
 from msgspec.structs import astuple
 from stage_calls import write_edited_manifest
 
-from eval.abstention.comparison.report import ComparisonReport, SharedCards
+from eval.abstention.comparison.report import ComparisonReport, SharedCards, compare_runs
 from eval.abstention.comparison.text import describe_comparison, render_markdown
 from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.definitions import SHOWN_METRICS, get_metric
 from eval.abstention.metrics.observations import read_observations
 from eval.abstention.metrics.pairs import compare_systems
 from eval.abstention.metrics.record import CardComparison
+from eval.abstention.metrics.report import measure
 from eval.abstention.run_files import find_result_files
 from eval.metrics.number_text import format_p_value
 from eval.metrics.signature import Signature
@@ -27,6 +28,7 @@ from eval.metrics_abstention import PolicyChoice
 from eval.stats.paired_tests import adjust_holm, mcnemar_exact
 from kg.base.errors import CardSetMismatchError, MissingFileError, SystemNotFoundError
 from kg.base.provenance import manifest_path
+from reporting.card_report.summary_text import compare_neighbours
 from reporting.commands.compare_runs import main
 
 GOLD = {"E": "YES", "C": "NO", "U": "UNKNOWN"}
@@ -102,6 +104,48 @@ def test_a_clear_winner_is_named_with_its_evidence(tmp_path: Path) -> None:
     assert comparison.minimum_detectable_effect is not None
     assert 0.03 < comparison.minimum_detectable_effect < 0.15
     assert describe_comparison(comparison).startswith("accuracy: good is better; good − poor = +0.")
+
+
+def test_what_could_not_be_tested_is_not_called_insignificant() -> None:
+    pair = CardComparison(
+        candidate="a", baseline="b", policy="licensed", metric="skill@.5", value_candidate=0.9,
+        value_baseline=0.8, difference=0.1, low=-0.1, high=0.3,
+    )  # fmt: skip
+    assert describe_comparison(pair) == (
+        "skill@.5: no test is possible; a − b = +0.100 [-0.100, +0.300]."
+    )
+    assert compare_neighbours([pair], ["a", "b"]) == []
+
+
+def test_many_systems_have_enough_resamples_for_their_pairs(tmp_path: Path) -> None:
+    """With 2,000, the p of each of 91 pairs was at least .09 after Holm's correction."""
+    right = make_rows("right", 1.0, count=90)
+    yes = [{**row, "system": "yes", "pred": "YES"} for row in right]
+    others = [make_rows(f"s{n}", 0.6, count=90) for n in range(12)]
+    path = write_rows(tmp_path / "r.jsonl", right, yes, *others)
+    observations = read_observations([path])
+    report = compare_runs(observations, Plan(("licensed",)))
+    assert report.resamples == 19_000
+    pair = find_comparison(report.comparisons, "skill@.5", "right", "yes")
+    assert pair.better == "right"
+    assert pair.p_holm is not None
+    assert pair.p_holm < 0.01
+    assert "|boot:19000|" in pair.signature
+    assert not any("bootstrap test" in note for note in report.notes)
+    kept = compare_runs(observations, Plan(("licensed",), resamples=2000))
+    assert kept.resamples == 2000
+    assert find_comparison(kept.comparisons, "skill@.5", "right", "yes").better is None
+    assert any("use --resamples 19000 or --baseline" in note for note in kept.notes)
+
+
+def test_metrics_of_many_systems_have_enough_resamples_for_their_pairs(tmp_path: Path) -> None:
+    groups = [make_rows(f"s{n}", 0.6 + n / 100, count=60) for n in range(6)]
+    report = measure(read_observations([write_rows(tmp_path / "r.jsonl", *groups)]))
+    value = report.policies["licensed"].systems["s0"].metrics["skill@.5"]
+    assert report.resamples == 2000
+    assert "|boot:2000|" in value.signature
+    assert all("|boot:3000|" in pair.signature for pair in report.comparisons)
+    assert any("15 pairs are by 3,000 resamples" in note for note in report.notes)
 
 
 def test_lower_far_ne_is_better(tmp_path: Path) -> None:
@@ -249,7 +293,7 @@ def test_clustered_cards_are_not_independent_evidence(tmp_path: Path) -> None:
     assert comparison.p_holm is not None
     assert comparison.p_holm < 0.001
     assert comparison.better is None
-    assert "bootstrap of whole clusters does not" in describe_comparison(comparison)
+    assert "bootstrap of whole clusters or triplets does not" in describe_comparison(comparison)
 
 
 def test_missing_value_is_not_compared(tmp_path: Path) -> None:

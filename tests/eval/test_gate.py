@@ -430,6 +430,26 @@ def test_runs_of_two_models_are_compared(
     assert "Baseline: raw:a/x" in capsys.readouterr().err
 
 
+def test_many_tests_have_enough_resamples(
+    write_rows: RowWriter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 56 tests by 2,000 resamples, none of skill could have had a p below .056."""
+    then = write_rows("then.jsonl", *(make_rows(f"s{n}", 1.0, 60) for n in range(8)))
+    now = write_rows("now.jsonl", *(make_rows(f"s{n}", 0.5, 60, 1) for n in range(8)))
+    with pytest.raises(GateFailedError):
+        main(runs=[now], baseline=[then])
+    printed = capsys.readouterr().out
+    assert printed.count("FAIL") > 20
+    for n in range(8):
+        (line,) = (one for one in printed.splitlines() if f"  s{n}  skill@.5 no worse" in one)
+        assert line.startswith("FAIL"), line
+    assert "bootstrap test" not in printed
+    with pytest.raises(GateFailedError):
+        main(runs=[now], baseline=[then], resamples=2000)
+    printed = capsys.readouterr().out
+    assert "so none can show a difference: use --resamples 12000." in printed
+
+
 def test_controls_are_judged_only_if_named(write_rows: RowWriter) -> None:
     run = write_rows(
         "r.jsonl", make_rows("s", 1.0), [r | {"pred": "YES"} for r in make_rows("always-YES", 1)]

@@ -423,6 +423,28 @@ def test_systems_are_paired_by_name(tmp_path: Path) -> None:
     assert "its own baseline" in check_error_line(run_epoche("gate", after, "--baseline", after), 1)
 
 
+def test_many_tests_of_records_have_enough_resamples(tmp_path: Path) -> None:
+    """Of 24 tests by 400 resamples, none of a ratio could have had a p below .12."""
+
+    def write_eight(name: str, right: int) -> Path:
+        rows = [{**row, "system": f"s{n}"} for n in range(8) for row in make_rows(right)]
+        for number, row in enumerate(rows):  # some abstain, so that answers are of two kinds
+            row["outcome"] = "abstained" if number % 7 == 0 else row["outcome"]
+        return write_record(tmp_path, name, rows)
+
+    paths = write_eight("now", 40), "--baseline", write_eight("then", 110)
+    metric = ("--metric", "right-if-attempted>=0")
+    done = run_epoche("gate", *paths, *metric)
+    failed = [line for line in done.out.splitlines() if line.startswith("FAIL")]
+    assert sum("right-if-attempted no worse" in line for line in failed) == 8
+    assert "bootstrap test" not in done.out
+    lines = check_gate(100, *paths, *metric)
+    assert (
+        "note: No bootstrap test of 24 by 400 resamples can have a p below 0.12 after Holm's "
+        "correction, so none can show a difference: use --resamples 5000." in lines
+    )
+
+
 def test_records_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     before = write_record(tmp_path, "before", make_rows(90))
     after = write_record(tmp_path, "after", make_rows(90))

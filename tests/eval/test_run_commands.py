@@ -285,6 +285,18 @@ def test_the_same_system_of_two_runs_is_compared(case: Case, tmp_path: Path) -> 
     assert {pair["difference"] for pair in pairs if pair["difference"] is not None} == {0}
 
 
+def test_many_pairs_have_enough_resamples(tmp_path: Path) -> None:
+    """Six systems are 15 pairs, whose smallest p by 2,000 resamples would be .015."""
+    run, out = tmp_path / "run", tmp_path / "c.json"
+    skills = {f"s{n}": Skill(slip=n / 20) for n in range(6)}
+    write_extraction_run(run, skills, resamples=RESAMPLES)
+    for options, expected in (((), 3000), (("--resamples", 400), 400)):
+        assert run_epoche("compare", run, "--out", out, *options).code == 0
+        report = load_json(out)
+        assert report["resamples"] == expected
+        assert f"|boot:{expected}|" in report["signature"]
+
+
 def test_gate_passes_and_fails(case: Case, tmp_path: Path) -> None:
     system, metrics = next(iter(case.own_values.items()))
     value, junit = metrics[case.metric]["value"], tmp_path / "gate.xml"

@@ -129,6 +129,18 @@ def test_without_a_test_no_difference_is_sure(metrics):
     )
 
 
+def test_no_system_is_tied_that_was_not_tested(metrics):
+    """With many systems there are no pairs: nobody may be called not surely ahead of them."""
+    found = answer(replace(rank(metrics, **RANKED), comparisons=()))
+    assert found["best"] == (
+        "careful with skill 0.600 (0.500 to 0.700): 1 is perfect, always answering UNKNOWN scores "
+        "0. No test could be done against hasty 0.400."
+    )
+    untested = compare("careful", "hasty", None, p=None, p_holm=None)
+    found = answer(replace(rank(metrics, **RANKED), comparisons=(untested,)))
+    assert "not surely ahead" not in found["best"]
+
+
 def test_a_best_system_that_may_be_no_better_than_silence_is_called_so(metrics):
     report = rank(metrics, kg=(1.0, 0.9, 1.0), careful=(0.05, -0.1, 0.2), hasty=(-0.4, -0.5, -0.3))
     report = replace(report, comparisons=(compare("careful", "hasty", "careful"),))
@@ -198,6 +210,37 @@ def test_the_worst_kind_is_not_the_one_that_is_worst_by_chance(metrics):
     assert "most often wrong on cards of kind large (50 of 200)" in answer(report)["failures"]
 
 
+def make_kind(wrong: int, n: int, label: str = "U") -> GroupReport:
+    gold = {"E": "YES", "C": "NO", "U": "UNKNOWN"}[label]
+    table = {label: {"NO" if label == "E" else "YES": wrong, gold: n - wrong}}
+    return GroupReport(n_cards=n, n_clusters=n, table=table, metrics={})
+
+
+def test_no_kind_is_the_worst_of_a_system_that_fails_at_random(metrics):
+    kinds = {"asserted": make_kind(25, 99), "inferred": make_kind(20, 100), "b": make_kind(19, 98)}
+    report = change_systems(rank(metrics, **RANKED), careful={"per_kind": kinds})
+    assert "most often" not in answer(report)["failures"].partition(" hasty ")[0]
+    # It fails on E cards only, at random: kinds of other labels are no evidence.
+    of_labels = {"a": make_kind(25, 99, "E"), "i": make_kind(18, 101, "E"), "u": make_kind(0, 200)}
+    report = change_systems(rank(metrics, **RANKED), careful={"per_kind": of_labels})
+    assert "most often" not in answer(report)["failures"].partition(" hasty ")[0]
+
+
+def test_cards_with_changed_facts_are_kinds_too(metrics):
+    changed = replace(make_kind(50, 50), metrics={"accuracy": make_value(0.0, 0.0, 0.07)})
+    report = change_systems(
+        rank(metrics, **RANKED),
+        careful={
+            "per_kind": {"asserted": make_kind(25, 99)},
+            "faithfulness": {"counterfactual": changed},
+        },
+    )
+    assert (
+        "most often wrong on cards of kind counterfactual (50 of 50)"
+        in (answer(report)["failures"])
+    )
+
+
 def make_groups(
     true: tuple[int, int], others: tuple[int, int], unusable: int = 0
 ) -> dict[str, GroupReport]:
@@ -248,7 +291,7 @@ def test_few_cards_cannot_tell_of_memory(metrics):
     few = make_groups((0, 20), (0, 20))
     assert answer_memory(report, careful=few, hasty=few)["memory"] == (
         "Cannot tell for careful and hasty, with 20 true claims kept from the systems and 20 other "
-        "unknown ones: the first may get YES 16 percentage points more often."
+        "unknown ones: the claims kept from them may get YES up to 16 percentage points more often."
     )
 
 
@@ -258,15 +301,34 @@ def test_failed_calls_do_not_clear_a_system_of_memory(metrics):
     assert found["memory"].startswith("Cannot tell for careful")
 
 
-def test_an_interval_above_zero_is_not_enough_among_many_systems(metrics):
-    """The tests of memory are adjusted over all of them, as those of other differences are."""
+def test_what_is_found_of_a_system_does_not_depend_on_others(metrics):
     report = rank(metrics, **RANKED)
-    borderline = make_groups((5, 60), (0, 60))  # p = .04, and .11 after Holm
-    clear = make_groups((30, 60), (0, 60))
-    assert compute_memory(borderline, SIGNATURE).low > 0
-    found = answer_memory(report, careful=borderline, hasty=clear)
-    assert found["memory"].startswith("hasty remembers")
-    assert "Cannot tell for careful" in found["memory"]
+    clear = make_groups((8, 80), (0, 80))
+    alone = answer_memory(report, careful=clear)["memory"]
+    assert alone.startswith("careful remembers")
+    others = dict.fromkeys(("hasty", "kg"), make_groups((2, 60), (0, 60)))
+    assert answer_memory(report, careful=clear, **others)["memory"].startswith(alone.rstrip("."))
+
+
+def test_a_system_that_does_not_read_is_not_cleared_of_memory(metrics):
+    """It ignores the facts, or answers against them where they were changed."""
+    groups = make_groups((0, 100), (0, 100))
+    report = rank(metrics, **RANKED)
+    entailed = report.policies["licensed"].systems["careful"].per_label["E"]
+    silent = replace(entailed, table={"E": {"YES": 0, "UNKNOWN": entailed.n_cards}})
+    ignores = change_systems(report, careful={"per_label": {"E": silent}})
+    assert answer_memory(ignores, careful=groups)["memory"] == (
+        "Cannot tell for careful: it says YES as often where no fact supports it, or answers "
+        "against the facts on the card."
+    )
+    wrong = GroupReport(
+        n_cards=50, n_clusters=50, table={"C": {"YES": 50}},
+        metrics={"accuracy": make_value(0.0, 0.0, 0.07)},
+    )  # fmt: skip
+    contradicts = change_systems(report, careful={"faithfulness": {"counterfactual": wrong}})
+    found = answer_memory(contradicts, careful=groups)["memory"]
+    assert found.startswith("Cannot tell for careful: it says YES")
+    assert "No sign of memory" not in found
 
 
 def test_answers_against_the_card_are_said_in_words(metrics):
@@ -320,6 +382,15 @@ def test_cost_counts_the_calls_of_the_manifest(metrics, finished_run):
     assert found["cost"] == (
         "careful: 9 calls, 3,150 tokens, 1.50 USD, 0.700 s per card. The results do "
         "not say what kg and hasty cost."
+    )
+    given = replace(manifest, system="predictions", systems=("kg", "hasty"))
+    found = answer(metrics, usage={"careful": tally}, manifests=[manifest, given])
+    assert found["cost"].endswith(
+        "per card. Answers given as files, at a cost not known: kg and hasty."
+    )
+    given = replace(given, systems=("kg", "careful", "hasty"))
+    assert answer(metrics, manifests=[given])["cost"] == (
+        "Not known: the answers were given as files."
     )
     tally.add_row(Usage(prompt_tokens=0, completion_tokens=0, cost_usd=None), None, None)
     assert "no known price" in answer(metrics, usage={"careful": tally})["cost"]

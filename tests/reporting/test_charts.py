@@ -588,6 +588,23 @@ def test_rows_of_a_group_stand_below_its_heading(entries):
     assert are_shapes_inside(picture)
 
 
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("careful", ["careful"]),
+        ("right_unreadable30", ["right_", "unreadable30"]),
+        ("raw:openai/gpt-4o-mini@t.5", ["raw:openai/gpt-", "4o-mini@t.5"]),
+        ("a" * 30, ["a" * 16 + "…"]),
+    ],
+)
+def test_a_name_that_is_too_long_for_a_line_is_broken(name, lines):
+    picture = build_picture(DotChart((NamedEstimate(name, False, ChartEstimate(0.5)),)))
+    (row,) = [group for group in picture.groups if group.look == "row"]
+    words = [shape.words for shape in row.shapes if ("class", "name") in shape.attributes]
+    assert words == lines
+    assert row.title.startswith(name)
+
+
 @pytest.mark.parametrize(("low", "n_paths"), [(-1.4, 1), (-1.0, 0), (None, 0)])
 def test_an_interval_that_goes_on_beyond_the_axis_has_an_arrow(low, n_paths):
     estimate = ChartEstimate(-0.9, low, None if low is None else -0.5)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stage_calls import run_epoche
 
 from cards.card import Card
 from eval.abstention.result import Pred
@@ -94,6 +95,51 @@ def test_five_answers_and_picture_are_on_the_first_screen(
 
 
 @pytest.mark.browser
+def test_on_a_phone_the_chart_stands_before_the_long_answers(open_report, page):
+    reader = open_report(page, viewport={"width": 390, "height": 844}).page
+    tops = [
+        reader.evaluate("(s) => document.querySelector(s).getBoundingClientRect().top", selector)
+        for selector in (
+            "dl.answers > div:nth-child(2)",
+            ".opening svg",
+            "dl.answers > div:nth-child(3)",
+        )
+    ]
+    assert tops == sorted(tops)
+    # A reply may be unreadable, so there are grey bands, which are explained.
+    assert "Grey: what unusable replies could make of it" in reader.inner_text(
+        ".opening figcaption"
+    )
+    assert reader.locator(".opening svg .worst").count() > 0
+
+
+@pytest.mark.browser
+def test_heads_of_tables_are_not_broken_on_a_phone(open_report, tmp_path):
+    # Of three questions the last one has no answer.
+    for name, outcomes in (("a", "right wrong abstained"), ("b", "wrong right unusable")):
+        rows = [
+            {"id": number, "outcome": outcomes.split()[number % 3], "answerable": number % 3 < 2}
+            for number in range(30)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    out = tmp_path / "outcomes.json"
+    done = run_epoche("outcomes", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--out", out)
+    assert done.code == 0, done.err
+    main([out], out=tmp_path / "page.html")
+    reader = open_report(tmp_path / "page.html", viewport={"width": 390, "height": 844}).page
+    heights = reader.evaluate(
+        "[...document.querySelectorAll('#outcomes-outcomes thead bdi')].map("
+        "(one) => one.getClientRects().length)"
+    )
+    assert heights == [1, 1, 1, 1, 1]
+    links = reader.locator("nav.toc a")
+    assert links.last.bounding_box()["x"] + links.last.bounding_box()["width"] <= 390
+    lede = reader.inner_text("header.top")
+    assert "no significant difference in skill@.5: a − b = " in lede
+    assert re.search(r"\(interval [−+]\d\.\d{3} to \+\d\.\d{3}; p = \d\.\d{3}\)", lede)
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_report_of_one_system_has_all_five_too(open_report, report_kit, tmp_path, width):
     page = build_page(report_kit, tmp_path, {"only": (0.6, 0.2, 0.0)})
@@ -137,9 +183,8 @@ def test_answers_say_when_systems_fail(page, answers):
     kind = {"E": "entailed", "C": "contradictory", "U": "unknown"}[label]
     expected = f"careful calls {shares[label, pred] * 100:.0f} % of {kind} claims {truth}"
     assert expected in answers["failures"]
-    assert re.search(
-        r"most often wrong on [\w-]+ of kind [\w-]+ \(\d+ of \d+\)", answers["failures"]
-    )
+    # It fails at random, so no kind of card is its worst.
+    assert "most often" not in answers["failures"].partition(". ")[0]
 
 
 def test_answers_say_what_it_cost(answers):

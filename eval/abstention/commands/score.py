@@ -29,7 +29,7 @@ def main(
     ] = None,
     overwrite: options.Overwrite = False,
     allow_changed: options.AllowChangedCards = False,
-    resamples: options.Resamples = 2000,
+    resamples: options.ChosenResamples = None,
     seed: options.ResampleSeed = 12345,
     confidence: options.Confidence = 0.95,
 ) -> None:

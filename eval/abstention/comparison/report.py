@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -13,7 +12,7 @@ from eval.abstention.metrics.cluster_samples import Plan, Samples
 from eval.abstention.metrics.mined_cards import describe_mined_cards
 from eval.abstention.metrics.observations import SHARED_CARDS_NOTE, Observations
 from eval.abstention.metrics.outcomes import PRED_CODE, UNUSABLE
-from eval.abstention.metrics.pairs import compare_pairs, compare_systems
+from eval.abstention.metrics.pairs import compare_pairs, describe_pair_resamples, list_pairs
 from eval.abstention.metrics.record import CardComparison, Source
 from eval.abstention.metrics.triplets import describe_incomplete_triplets
 from eval.stats.paired_tests import ALPHA
@@ -89,11 +88,9 @@ def compare_runs(
     """
     samples = Samples(observations, plan)
     signature = samples.signature
-    comparisons = (
-        compare_pairs(samples, pairs, signature=signature)
-        if pairs
-        else compare_systems(samples, signature=signature, baseline=baseline)
-    )
+    pairs = pairs or list_pairs(observations, baseline)
+    plan = replace(plan, resamples=plan.count_resamples(len(pairs)))
+    comparisons = compare_pairs(samples, pairs, signature=signature)
     return ComparisonReport(
         version=signature.version,
         cards=observations.card_set,
@@ -104,7 +101,7 @@ def compare_runs(
         systems=tuple(observations.preds),
         baseline=baseline,
         confidence=plan.confidence,
-        resamples=plan.resamples,
+        resamples=plan.n_resamples,
         seed=plan.seed,
         comparisons=comparisons,
         notes=(
@@ -113,7 +110,7 @@ def compare_runs(
             *describe_mined_cards(observations),
             *describe_incomplete_triplets(observations),
             *_note_failures(samples),
-            *_note_coarse_resampling(comparisons, plan),
+            *describe_pair_resamples(comparisons, plan),
         ),
         sources=observations.sources,
     )
@@ -159,29 +156,6 @@ def _note_failures(samples: Samples) -> Iterator[str]:
                 f"{clean_text(name)} has {counts_text} replies, which this policy counts as "
                 "answers."
             )
-
-
-def _note_coarse_resampling(comparisons: Sequence[CardComparison], plan: Plan) -> Iterator[str]:
-    """Yields a note if there are too few resamples for any p to be significant after Holm."""
-    test_counts = Counter(
-        (pair.policy, pair.metric) for pair in comparisons if pair.test == "cluster-bootstrap"
-    )
-    n_pairs = max(test_counts.values(), default=0)
-    # A bootstrap p-value is two-sided and at least 2 / (resamples + 1).
-    min_p = 2 / (plan.resamples + 1)
-    if n_pairs * min_p >= ALPHA:
-        # Holm multiplies the smallest p by the number of pairs. The suggested number of resamples
-        # is ten times the minimum, so that larger p-values can be significant, too.
-        n_suggested = round_up_to_thousand(20 * n_pairs / ALPHA)
-        yield (
-            f"No bootstrap test of {n_pairs} pairs by {plan.resamples} resamples can reach "
-            f"p < {ALPHA:g} after Holm's correction: use --resamples {n_suggested} or --baseline."
-        )
-
-
-def round_up_to_thousand(number: float) -> int:
-    """Rounds up to a multiple of 1,000."""
-    return math.ceil(number / 1000) * 1000
 
 
 def _explain_missing_answers(observations: Observations, system: str) -> str:

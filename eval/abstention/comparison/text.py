@@ -53,9 +53,11 @@ def describe_comparison(comparison: CardComparison, alpha: float = ALPHA) -> str
         if comparison.test not in ("cluster-bootstrap", "sign-flip"):
             reason = (
                 "The test that assumes independent cards finds a difference, the bootstrap of "
-                "whole clusters does not."
+                "whole clusters or triplets does not."
             )
         return f"{comparison.metric}: no significant difference; {result_text}. {reason}"
+    if comparison.p_holm is None:
+        return f"{comparison.metric}: no test is possible; {result_text}."
     text = f"{comparison.metric}: no significant difference; {result_text}."
     if comparison.minimum_detectable_effect is not None:
         effect = f"{comparison.minimum_detectable_effect:.3f}"
@@ -146,8 +148,9 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
     yield ""
     yield (
         f"{report.n_cards} cards in {report.n_clusters} clusters, card set `{report.cards}`; "
-        f"{report.confidence:.0%} intervals by {report.resamples} resamples of whole clusters, "
-        f"seed {report.seed}. difference = candidate − baseline. A difference is significant where "
+        f"{report.confidence:.0%} intervals by {report.resamples} resamples of whole clusters"
+        f"{_name_triplets(report)}, seed {report.seed}. difference = candidate − baseline. A "
+        "difference is significant where "
         f"the Holm-adjusted p is below {report.alpha:g} *and* the interval of the difference "
         "excludes 0."
     )
@@ -166,17 +169,21 @@ def _render_lines(report: ComparisonReport) -> Iterator[str]:
         yield from (f"- {_escape_markup(note, 1000)}" for note in report.notes)
 
 
+def _name_triplets(report: ComparisonReport) -> str:
+    """Says that triplets were resampled, too; cards that have some are compared on all-three."""
+    has_triplets = any(pair.metric == ALL_THREE for pair in report.comparisons)
+    return " and of whole triplets, whichever give the wider interval" if has_triplets else ""
+
+
 def _describe_outcome(comparison: CardComparison, alpha: float) -> str:
     """Returns the last cell of a row: the better system or why there is none."""
     if comparison.better is not None:
         return _escape_markup(comparison.better)
     if comparison.difference is None or comparison.low is None or comparison.high is None:
         return "–"
-    is_significant = (
-        comparison.p_holm is not None
-        and comparison.p_holm < alpha
-        and (comparison.low > 0 or comparison.high < 0)
-    )
+    if comparison.p_holm is None:
+        return "not tested"
+    is_significant = comparison.p_holm < alpha and (comparison.low > 0 or comparison.high < 0)
     return "they differ" if is_significant else "not significant"
 
 

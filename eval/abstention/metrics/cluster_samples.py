@@ -1,12 +1,15 @@
 """Counts replies per cluster over the headline cards, and resamples the clusters.
 
-All systems share the same resamples, so that differences between systems are paired.
+All systems share the same resamples, so that differences between systems are paired. The cards of a
+cluster are about one subject; those of a triplet share facts, but may have three subjects. So
+comparisons also resample triplets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +34,7 @@ from eval.stats.bootstrap import (
     merge_resampled,
     resample_blocks,
 )
+from eval.stats.paired_tests import choose_resamples
 from kg.base.packed_strings import StringColumn
 from kg.base.provenance import package_version
 
@@ -44,15 +48,25 @@ class Plan:
 
     Attributes:
         policies: the policies to compute.
-        resamples: number of bootstrap resamples, at least 1.
+        resamples: number of bootstrap resamples, at least 1; ``None`` for 2,000, and for as many as
+            the number of tests needs where systems are compared.
         seed: seed of the resampling.
         confidence: nominal coverage of the intervals.
     """
 
     policies: tuple[PolicyName, ...] = ("licensed", "published")
-    resamples: int = RESAMPLES
+    resamples: int | None = None
     seed: int = SEED
     confidence: float = DEFAULT_CONFIDENCE
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of resamples for the values of single systems."""
+        return self.resamples or RESAMPLES
+
+    def count_resamples(self, n_tests: int) -> int:
+        """Returns the number of resamples for a family of so many tests."""
+        return self.resamples or choose_resamples(n_tests)
 
 
 @dataclass
@@ -79,7 +93,6 @@ class Samples:
     _headline: NDArray[np.bool_] | slice = field(init=False, repr=False)
     _clusters: NDArray[np.integer[Any]] = field(init=False, repr=False)
     _difficulty: StringColumn = field(init=False, repr=False)
-    _blocks: dict[tuple[PolicyName, str, str], ResampledCounts] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         observations = self.observations
@@ -99,8 +112,7 @@ class Samples:
         )
         self._difficulty = observations.difficulties.take(self._headline)
         self.difficulties = tuple(name for name in DIFFICULTIES if self.difficulty_mask(name).any())
-        self.resamples = ClusterResamples(self.n_clusters, self.plan.resamples, self.plan.seed)
-        self._blocks = self._resample_counts()
+        self.resamples = ClusterResamples(self.n_clusters, self.plan.n_resamples, self.plan.seed)
 
     @property
     def clusters(self) -> NDArray[np.integer[Any]]:
@@ -114,7 +126,7 @@ class Samples:
             metric="",
             cards=self.observations.card_set,
             policy="",
-            resamples=self.plan.resamples,
+            resamples=self.plan.n_resamples,
             seed=self.plan.seed,
             version=package_version(),
             confidence=self.plan.confidence,
@@ -176,30 +188,54 @@ class Samples:
             merge: faster, but cannot be used for paired differences (see
                 ``compute_ratio_distribution``).
         """
-        columns = list(metrics)
-        ratios = [metric.ratios for metric in columns]
-        distribution = compute_ratio_distribution(
-            self.get_resampled_counts(policy, system, difficulty),
-            np.array([numerator for parts in ratios for numerator, _ in parts]),
-            np.array([denominator for parts in ratios for _, denominator in parts]),
-            merge=merge,
-        )
-        ends = np.cumsum([len(parts) for parts in ratios]).tolist()
-        slices = [slice(start, end) for start, end in pairwise([0, *ends])]
+        data = self.get_resampled_counts(policy, system, difficulty)
+        return compute_metric_distribution(data, metrics, merge=merge)
 
-        def combine(values: Floats) -> Floats:
-            parts = (m.combine(values[..., s]) for m, s in zip(columns, slices, strict=True))
-            return np.stack(list(parts), axis=-1)
+    def resample_units(
+        self, policy: PolicyName, systems: Sequence[str], n_resamples: int
+    ) -> list[dict[str, ResampledCounts]]:
+        """Resamples the counts of some systems by cluster and, where there are any, by triplet.
 
-        return replace(
-            distribution,
-            values=combine(distribution.values),
-            replicates=combine(distribution.replicates),
-            jackknife=combine(distribution.jackknife),
-            support=np.array([distribution.support[part].min() for part in slices]),
-        )
+        Args:
+            policy: the policy whose table is resampled.
+            systems: names of the systems.
+            n_resamples: number of resamples.
 
-    def _resample_counts(self) -> dict[tuple[PolicyName, str, str], ResampledCounts]:
+        Returns:
+            System → its counts, for clusters and, if these are other units, for triplets.
+        """
+        labels = self.get_labels(policy)
+        resampled = []
+        for units in self._iter_units():
+            n_units = int(units.max()) + 1 if units.size else 0
+            blocks = [
+                count_cluster_cells(labels, self.get_preds(name), units, n_units)
+                for name in systems
+            ]
+            draws = ClusterResamples(n_units, n_resamples, self.plan.seed, cached=False)
+            resampled.append(dict(zip(systems, resample_blocks(blocks, draws), strict=True)))
+        return resampled
+
+    def _iter_units(self) -> Iterator[NDArray[np.integer[Any]]]:
+        """Yields what is drawn as a whole, as a number for each card: clusters, then triplets.
+
+        A card without a triplet belongs to its cluster. Triplets have the order of their first
+        cards, so that results do not depend on the order of the rows.
+        """
+        yield self._clusters
+        triplets = self.observations.triplets[self._headline]
+        if not len(self.triplets):
+            return
+        names = np.where(triplets >= 0, triplets, -1 - self._clusters.astype(np.int64))
+        _, first_cards, units = np.unique(names, return_index=True, return_inverse=True)
+        units = np.argsort(np.argsort(first_cards))[units]
+        n_units = len(first_cards)
+        n_cuts = len(np.unique(units * self.n_clusters + self._clusters))
+        if not n_cuts == n_units == self.n_clusters:
+            yield units
+
+    @cached_property
+    def _blocks(self) -> Mapping[tuple[PolicyName, str, str], ResampledCounts]:
         observations, plan = self.observations, self.plan
         same_codes = bool(np.array_equal(observations.labels, observations.golds))
         # Where labels and golds agree, as they should, both policies use the same cell counts.
@@ -236,3 +272,38 @@ class Samples:
                     (policy, *key[1:]): part for key, part in list(counts_by_key.items())
                 }
         return counts_by_key
+
+
+def compute_metric_distribution(
+    data: ResampledCounts, metrics: Iterable[Metric], *, merge: bool = False
+) -> Distribution:
+    """Computes the bootstrap distribution of some metrics, one column each.
+
+    Args:
+        data: counts per unit and cell with their resamples.
+        metrics: the metrics.
+        merge: faster, but cannot be used for paired differences (see
+            ``compute_ratio_distribution``).
+    """
+    columns = list(metrics)
+    ratios = [metric.ratios for metric in columns]
+    distribution = compute_ratio_distribution(
+        data,
+        np.array([numerator for parts in ratios for numerator, _ in parts]),
+        np.array([denominator for parts in ratios for _, denominator in parts]),
+        merge=merge,
+    )
+    ends = np.cumsum([len(parts) for parts in ratios]).tolist()
+    slices = [slice(start, end) for start, end in pairwise([0, *ends])]
+
+    def combine(values: Floats) -> Floats:
+        parts = (m.combine(values[..., s]) for m, s in zip(columns, slices, strict=True))
+        return np.stack(list(parts), axis=-1)
+
+    return replace(
+        distribution,
+        values=combine(distribution.values),
+        replicates=combine(distribution.replicates),
+        jackknife=combine(distribution.jackknife),
+        support=np.array([distribution.support[part].min() for part in slices]),
+    )

@@ -12,7 +12,7 @@ from eval.abstention.metrics.definitions import (
     HEADLINE_METRICS,
     SHOWN_METRICS,
 )
-from eval.abstention.metrics.groups import TRUE_IN_GRAPH
+from eval.abstention.metrics.groups import TRUE_IN_GRAPH, shows_reading
 from eval.abstention.metrics.record import (
     CardComparison,
     ControlWin,
@@ -99,6 +99,8 @@ def _render_finding(system: SystemReport) -> str:
     if tests is None:
         return ""
     margin = f"{100 * tests.margin:g} points"
+    if tests.finding == "unclear" and not shows_reading(system):
+        return ": cannot tell, since it does not answer by the facts"
     return {
         "memory": f": from memory, or guessed (adjusted p {tests.p_holm:.3g})",
         "none": f": less than {margin} (adjusted p {tests.p_margin_holm:.3g})",

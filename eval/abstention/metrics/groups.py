@@ -47,7 +47,7 @@ OTHERS = "others"
 """The groups of U cards by whether their claim was set aside."""
 MEMORY_MARGIN = 0.1
 """A difference of ``memory`` that is too large to be called none. With 100 cards in each group, and
-no YES, the tests of ten systems exclude it."""
+no YES, the test excludes it."""
 
 
 @dataclass(frozen=True)
@@ -197,45 +197,62 @@ def add_memory_tests(systems: Mapping[str, SystemReport]) -> dict[str, SystemRep
     """Adds the tests of memory to the systems that have a value of it.
 
     Failed calls and unreadable replies are no evidence against memory, so the test against the
-    margin takes those to claims that were set aside for YES.
+    margin takes those to claims that were set aside for YES. Each finding is about one system, so
+    it does not depend on which other systems there are.
     """
-    tested = [name for name, system in systems.items() if system.memory is not None]
-    p_values: list[float | None] = []
-    for name in tested:
-        true, others = (_count_replies(systems[name], key) for key in (TRUE_IN_GRAPH, OTHERS))
-        highest = true.yes + true.unusable
-        is_below = highest / true.n - others.yes / others.n < MEMORY_MARGIN
-        p_values += [
-            compute_newcombe_p((true.yes, true.n), (others.yes, others.n)),
-            # The test has one side: a difference above the margin does not count against it.
-            compute_newcombe_p((highest, true.n), (others.yes, others.n), MEMORY_MARGIN)
-            if is_below
-            else 1.0,
-        ]
-    adjusted = [1.0 if p is None else round_significant(p) for p in adjust_holm(p_values)]
-    rounded = [1.0 if p is None else round_significant(p) for p in p_values]
-    found = dict(systems)
-    for number, name in enumerate(tested):
-        (p, p_margin), (p_holm, p_margin_holm) = (
-            values[2 * number : 2 * number + 2] for values in (rounded, adjusted)
-        )
-        memory = systems[name].memory
-        assert memory is not None
-        finding: MemoryFinding = "unclear"
-        if memory.low is not None and memory.low > 0 and p_holm < ALPHA:
-            finding = "memory"
-        elif memory.high is not None and memory.high < MEMORY_MARGIN and p_margin_holm < ALPHA:
-            finding = "none"
-        tests = MemoryTests(
-            p=p,
-            p_holm=p_holm,
-            margin=MEMORY_MARGIN,
-            p_margin=p_margin,
-            p_margin_holm=p_margin_holm,
-            finding=finding,
-        )
-        found[name] = msgspec.structs.replace(systems[name], memory_tests=tests)
-    return found
+    return {
+        name: system
+        if system.memory is None
+        else msgspec.structs.replace(system, memory_tests=_test_memory(system, system.memory))
+        for name, system in systems.items()
+    }
+
+
+def _test_memory(system: SystemReport, memory: MetricValue) -> MemoryTests:
+    true, others = (
+        _count_replies(system.set_aside[key], "U", system.repeats)
+        for key in (TRUE_IN_GRAPH, OTHERS)
+    )
+    highest = true.yes + true.unusable
+    is_below = highest / true.n - others.yes / others.n < MEMORY_MARGIN
+    p_values = [
+        compute_newcombe_p((true.yes, true.n), (others.yes, others.n)),
+        # The test has one side: a difference above the margin does not count against it.
+        compute_newcombe_p((highest, true.n), (others.yes, others.n), MEMORY_MARGIN)
+        if is_below
+        else 1.0,
+    ]
+    p_holm, p_margin_holm = (1.0 if p is None else p for p in adjust_holm(p_values))
+    finding: MemoryFinding = "unclear"
+    if memory.low is not None and memory.low > 0 and p_holm < ALPHA:
+        finding = "memory"
+    elif memory.high is not None and memory.high < MEMORY_MARGIN and p_margin_holm < ALPHA:
+        finding = "none" if shows_reading(system) else "unclear"
+    return MemoryTests(
+        p=round_significant(p_values[0]),
+        p_holm=round_significant(p_holm),
+        margin=MEMORY_MARGIN,
+        p_margin=round_significant(p_values[1]),
+        p_margin_holm=round_significant(p_margin_holm),
+        finding=finding,
+    )
+
+
+def shows_reading(system: SystemReport) -> bool:
+    """Whether a system answers by the facts: without this, it is not cleared of memory.
+
+    It says YES more often where the facts say so than elsewhere, by a test, and where cards were
+    changed it is not shown to answer most of them against their facts.
+    """
+    if "E" not in system.per_label:
+        return False
+    stated = _count_replies(system.per_label["E"], "E", system.repeats)
+    others = _count_replies(system.set_aside[OTHERS], "U", system.repeats)
+    if stated.yes / stated.n <= others.yes / others.n:
+        return False
+    p_value = compute_newcombe_p((stated.yes, stated.n), (others.yes, others.n))
+    accuracies = [group.metrics["accuracy"].high for group in system.faithfulness.values()]
+    return p_value < ALPHA and not any(high is not None and high < 0.5 for high in accuracies)
 
 
 @dataclass(frozen=True)
@@ -247,12 +264,11 @@ class _ReplyCounts:
     unusable: float
 
 
-def _count_replies(system: SystemReport, group: str) -> _ReplyCounts:
-    """Counts the replies to a group of U cards; several replies to one card count as one."""
-    report = system.set_aside[group]
-    row = report.table["U"]
+def _count_replies(report: GroupReport, label: Label, repeats: int) -> _ReplyCounts:
+    """Counts the replies to a group of cards of one label; several replies to a card are one."""
+    row = report.table[label]
     n = sum(row.values())
     # Replies to one card are not independent; the interval of the share counts clusters, too.
-    scale = report.n_clusters / n if system.repeats > 1 else 1.0
+    scale = report.n_clusters / n if repeats > 1 else 1.0
     unusable = row.get("INVALID", 0) + row.get("ERROR", 0)
     return _ReplyCounts(n * scale, row.get("YES", 0) * scale, unusable * scale)

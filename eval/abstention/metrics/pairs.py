@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from msgspec.structs import astuple, replace
 
-from eval.abstention.metrics.cluster_samples import Samples
+from eval.abstention.metrics.cluster_samples import Plan, Samples, compute_metric_distribution
 from eval.abstention.metrics.definitions import (
     ALL_THREE,
     GEOMEAN_RECALL,
@@ -16,7 +19,9 @@ from eval.abstention.metrics.definitions import (
     SHOWN_METRICS,
     Metric,
     get_metrics,
+    is_higher_better,
 )
+from eval.abstention.metrics.observations import Observations
 from eval.abstention.metrics.outcomes import score_cards
 from eval.abstention.metrics.record import CardComparison
 from eval.abstention.metrics.triplets import score_triplets
@@ -29,12 +34,20 @@ from eval.metrics.comparison import (
 )
 from eval.metrics.measurement import PolicyName
 from eval.metrics.signature import Signature
-from eval.stats.bootstrap import MIN_CLUSTERS, Distribution, Floats, round_significant
+from eval.stats.bootstrap import (
+    MIN_CLUSTERS,
+    Distribution,
+    Floats,
+    ResampledCounts,
+    round_significant,
+)
 from eval.stats.effects import cohens_d_paired, wilcoxon_test
 from eval.stats.estimates import Interval
 from eval.stats.paired_tests import (
+    Discordant,
     compute_edge_difference,
     count_discordant,
+    describe_floor,
     mcnemar_exact,
     minimum_detectable_effect,
     newcombe_paired_interval,
@@ -69,13 +82,18 @@ def compare_systems(
     Raises:
         ValueError: there is no such baseline.
     """
-    systems = samples.observations.systems_under_test
-    pairs = list(combinations(systems, 2))
-    if baseline is not None:
-        if baseline not in samples.observations.preds:
-            raise ValueError(f"no such baseline: {baseline}")
-        pairs = [(system, baseline) for system in systems if system != baseline]
+    pairs = list_pairs(samples.observations, baseline)
     return compare_pairs(samples, pairs, signature=signature)
+
+
+def list_pairs(observations: Observations, baseline: str | None = None) -> list[tuple[str, str]]:
+    """Lists the pairs that ``compare_systems`` compares: candidate and baseline."""
+    systems = observations.systems_under_test
+    if baseline is None:
+        return list(combinations(systems, 2))
+    if baseline not in observations.preds:
+        raise ValueError(f"no such baseline: {baseline}")
+    return [(system, baseline) for system in systems if system != baseline]
 
 
 def compare_pairs(
@@ -97,68 +115,130 @@ def compare_pairs(
     Returns:
         The comparisons, sorted by policy, metric and pair.
     """
-    systems = dict.fromkeys(name for pair in pairs for name in pair)
+    systems = list(dict.fromkeys(name for pair in pairs for name in pair))
+    n_resamples = samples.plan.count_resamples(len(pairs))
     comparisons: list[CardComparison] = []
     for policy in samples.plan.policies:
-        policy_signature = replace(signature, policy=policy)
+        policy_signature = replace(signature, policy=policy, resamples=n_resamples)
         names = metric_names or list_compared_metrics(samples, policy)
         metrics = get_metrics([name for name in names if name != ALL_THREE], policy)
-        distributions = {
-            name: samples.compute_distribution(metrics, policy, name)
-            for name in systems
-            if metrics  # all-three needs none
-        }
-        differences = [
-            BootstrapDifference(
-                distributions[candidate] - distributions[baseline], samples.plan.confidence
-            )
-            for candidate, baseline in pairs
+        units = [  # all-three needs none
+            _Units(counts, metrics, samples.plan.confidence)
+            for counts in samples.resample_units(policy, systems, n_resamples)
             if metrics
         ]
-        columns = {metric.name: column for column, metric in enumerate(metrics)}
-        for name in names:
-            if name == ALL_THREE:
-                triplets = [_compare_triplets(samples, pair, policy_signature) for pair in pairs]
-                comparisons += adjust_family(triplets, higher_is_better=True)
-                continue
-            column, metric = columns[name], metrics[columns[name]]
-            family = [
-                _compare_pair(
-                    samples,
-                    metric,
-                    pair,
-                    difference,
-                    column,
-                    (distributions[pair[0]], distributions[pair[1]]),
-                    policy_signature,
+        families: dict[str, list[CardComparison]] = {name: [] for name in names}
+        # Resamples of many pairs take much memory, so those of one pair are computed at a time.
+        for pair in pairs:
+            differences = [_PairResamples(one, pair) for one in units]
+            for column, metric in enumerate(metrics):
+                families[metric.name].append(
+                    _compare_pair(samples, metric, pair, differences, column, policy_signature)
                 )
-                for pair, difference in zip(pairs, differences, strict=True)
-            ]
-            comparisons += adjust_family(family, higher_is_better=metric.higher_is_better)
+            if ALL_THREE in families:
+                families[ALL_THREE].append(_compare_triplets(samples, pair, policy_signature))
+        for name, family in families.items():
+            comparisons += adjust_family(family, higher_is_better=is_higher_better(name, policy))
     return tuple(comparisons)
+
+
+def describe_pair_resamples(comparisons: Sequence[CardComparison], plan: Plan) -> Iterator[str]:
+    """Says how many resamples the differences have, if not as many as values, and if too few."""
+    families = Counter((pair.policy, pair.metric) for pair in comparisons)
+    n_pairs = max(families.values(), default=0)
+    n_resamples = plan.count_resamples(n_pairs)
+    if n_resamples != plan.n_resamples:
+        yield (
+            f"The differences of the {n_pairs} pairs are by {n_resamples:,} resamples, since "
+            "Holm's correction multiplies the smallest p by the number of pairs."
+        )
+    n_tests = Counter(
+        (pair.policy, pair.metric) for pair in comparisons if pair.test == "cluster-bootstrap"
+    )
+    if note := describe_floor(max(n_tests.values(), default=0), n_resamples, " or --baseline"):
+        yield note
+
+
+@dataclass
+class _Units:
+    """Counts of all systems by what is drawn as a whole, clusters or triplets, with resamples."""
+
+    counts: dict[str, ResampledCounts]
+    metrics: Sequence[Metric]
+    confidence: float
+
+    @cached_property
+    def distributions(self) -> dict[str, Distribution]:
+        """The bootstrap of each system's metrics."""
+        return {
+            name: compute_metric_distribution(counts, self.metrics)
+            for name, counts in self.counts.items()
+        }
+
+
+class _PairResamples:
+    """The bootstrap of a pair's differences, one column per metric.
+
+    Args:
+        units: the units that are drawn.
+        pair: names of candidate and baseline.
+    """
+
+    def __init__(self, units: _Units, pair: tuple[str, str]) -> None:
+        self._confidence = units.confidence
+        self.counts = [units.counts[name] for name in pair]
+        self._distributions = [units.distributions[name] for name in pair]
+        self.difference = BootstrapDifference(
+            self._distributions[0] - self._distributions[1], units.confidence
+        )
+
+    def choose_interval(
+        self, metric: Metric, column: int, values: tuple[float, float], table: Discordant | None
+    ) -> Interval:
+        """Returns the interval of the difference; Newcombe's where resamples say nothing."""
+        interval = self.difference.intervals[column]
+        if interval is not None:
+            return interval
+        if table is not None:
+            return Interval(*newcombe_paired_interval(table, self._confidence), "newcombe-paired")
+        supports = [float(one.support[column]) for one in self._distributions]
+        return compute_edge_difference(
+            (values[0], supports[0]), (values[1], supports[1]), self._confidence, metric.minimum
+        )
+
+    def test(self, metric: Metric, column: int) -> tuple[float | None, TestName, bool]:
+        """Returns p, the test, and whether it is exact."""
+        p_value = self.difference.p_values[column]
+        if p_value is None:
+            return None, "none", False
+        if metric.is_skill and len(self.counts[0].per_cluster) < MIN_CLUSTERS:
+            # The bootstrap of so few finds differences where there are none.
+            parts = [_score_units(metric, counts) for counts in self.counts]
+            flips = sign_flip_test(parts[0] - parts[1])
+            return flips.p_value, "sign-flip", flips.is_exact
+        return p_value, "cluster-bootstrap", False
 
 
 def _compare_pair(
     samples: Samples,
     metric: Metric,
     pair: tuple[str, str],
-    difference: BootstrapDifference,
+    resampled: Sequence[_PairResamples],
     column: int,
-    distributions: tuple[Distribution, Distribution],
     signature: Signature,
 ) -> CardComparison:
     """Compares one pair on one metric; adjusted p and better system are added later.
 
     Args:
-        samples: the systems on shared resamples.
+        samples: the systems.
         metric: the metric.
         pair: names of candidate and baseline.
-        difference: the bootstrap of the difference.
-        column: the metric's column in ``difference``.
-        distributions: the bootstrap of each system's metrics.
+        resampled: the bootstrap of the difference by cluster and, if there are any, by triplet.
+            The wider interval and the larger p count.
+        column: the metric's column in ``resampled``.
         signature: signature of the values, with the policy.
     """
-    counts = [samples.get_counts(metric.policy, name) for name in pair]
+    counts = [one.totals for one in resampled[0].counts]
     values = [metric.compute_value(system_counts) for system_counts in counts]
     comparison = CardComparison(
         candidate=pair[0],
@@ -184,38 +264,25 @@ def _compare_pair(
             signed_ranks = wilcoxon_test(differences)
         else:
             discordant = count_discordant(*scores)
-    interval = difference.intervals[column]
-    if interval is None and discordant is not None:
-        bounds = newcombe_paired_interval(discordant, samples.plan.confidence)
-        interval = Interval(*bounds, "newcombe-paired")
-    elif interval is None:
-        interval = compute_edge_difference(
-            (values[0], float(distributions[0].support[column])),
-            (values[1], float(distributions[1].support[column])),
-            samples.plan.confidence,
-            metric.minimum,
-        )
+    intervals = [
+        one.choose_interval(metric, column, (values[0], values[1]), discordant) for one in resampled
+    ]
     detectable_effect = minimum_detectable_effect(
-        difference.standard_errors[column],
+        float(np.fmax.reduce([one.difference.standard_errors[column] for one in resampled])),
         None if discordant is None else n,
     )
-    test: TestName = "none"
-    p_value: float | None = None
-    is_exact = False
+    test: TestName
     if discordant is not None:
-        p_value = mcnemar_exact(discordant.only_candidate, discordant.only_baseline)
+        p_value: float | None = mcnemar_exact(discordant.only_candidate, discordant.only_baseline)
         test, is_exact = "mcnemar-exact", True
     elif signed_ranks is not None:
         test, p_value, is_exact = "wilcoxon", signed_ranks.p_value, signed_ranks.is_exact
-    elif (p_value := difference.p_values[column]) is not None:
-        test = "cluster-bootstrap"
-        if metric.is_skill and samples.n_clusters < MIN_CLUSTERS:
-            # The bootstrap of so few finds differences where there are none.
-            parts = [_score_clusters(samples, metric, name) for name in pair]
-            flips = sign_flip_test(parts[0] - parts[1])
-            test, p_value, is_exact = "sign-flip", flips.p_value, flips.is_exact
+    else:
+        tests = [one.test(metric, column) for one in resampled]
+        # A test that cannot be done counts as the largest p.
+        p_value, test, is_exact = max(tests, key=lambda found: 2 if found[0] is None else found[0])
     return replace(
-        add_interval(comparison, interval),
+        add_interval(comparison, max(intervals, key=lambda one: one.high - one.low)),
         difference=round_significant(values[0] - values[1]),
         test=test,
         exact=is_exact,
@@ -228,9 +295,8 @@ def _compare_pair(
     )
 
 
-def _score_clusters(samples: Samples, metric: Metric, system: str) -> Floats:
-    """Returns what each cluster adds to the means of the labels."""
-    counts = samples.get_resampled_counts(metric.policy, system)
+def _score_units(metric: Metric, counts: ResampledCounts) -> Floats:
+    """Returns what each cluster or triplet adds to the means of the labels."""
     parts = [
         counts.per_cluster @ numerator / float(counts.totals @ denominator)
         for numerator, denominator in metric.ratios

@@ -73,13 +73,14 @@ class GroupReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MemoryFinding = Literal["memory", "none", "unclear"]
-"""Whether a system answers from memory: it does, not by as much as the margin, or no test says."""
+"""Whether a system answers from memory: it does, not by as much as the margin, or no test says. A
+system that does not show that it reads is never found to be without memory."""
 
 
 class MemoryTests(msgspec.Struct, frozen=True, kw_only=True):
     """The two tests of ``memory``, with p-values by inverting Newcombe's two-sided interval.
 
-    Holm's correction covers both tests of all systems.
+    Holm's correction covers the two tests of a system.
     """
 
     p: float

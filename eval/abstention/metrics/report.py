@@ -29,7 +29,7 @@ from eval.abstention.metrics.outcomes import (
     count_cells,
     counts_to_table,
 )
-from eval.abstention.metrics.pairs import compare_systems
+from eval.abstention.metrics.pairs import compare_systems, describe_pair_resamples
 from eval.abstention.metrics.record import GroupReport, MetricsReport, PolicyReport, SystemReport
 from eval.abstention.metrics.repeats import compute_self_consistency
 from eval.abstention.metrics.triplets import (
@@ -52,12 +52,15 @@ _MUCH_WIDER_RATIO = 1.25
 """A note is given if the bootstrap interval is wider than the Wilson interval by this factor."""
 
 
-def measure(observations: Observations, plan: Plan | None = None) -> MetricsReport:
+def measure(
+    observations: Observations, plan: Plan | None = None, *, with_pairs: bool = True
+) -> MetricsReport:
     """Computes the metrics report.
 
     Args:
         observations: as returned by ``read_observations``.
         plan: policies, resamples, seed and confidence.
+        with_pairs: whether to compare the systems with each other.
 
     Returns:
         The record written to ``metrics.json``; equal input gives an equal record.
@@ -72,8 +75,8 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         )
         for policy in plan.policies
     }
-    compares_pairs = 2 <= len(observations.systems_under_test) <= MAX_COMPARED_SYSTEMS
-    comparisons = compare_systems(samples, signature=base) if compares_pairs else ()
+    can_compare = 2 <= len(observations.systems_under_test) <= MAX_COMPARED_SYSTEMS
+    comparisons = compare_systems(samples, signature=base) if with_pairs and can_compare else ()
     labels = samples.get_labels(plan.policies[0])
     report = MetricsReport(
         version=base.version,
@@ -87,12 +90,16 @@ def measure(observations: Observations, plan: Plan | None = None) -> MetricsRepo
         n_mined_left_out=observations.n_mined_left_out,
         label_counts={label: int((labels == code).sum()) for code, label in enumerate(LABELS)},
         confidence=plan.confidence,
-        resamples=plan.resamples,
+        resamples=plan.n_resamples,
         seed=plan.seed,
         policies=policies,
         comparisons=comparisons,
         closed_book=compare_with_closed_book(samples, signature=base),
-        notes=(*_collect_notes(observations, samples, policies), *confidences.describe_bins()),
+        notes=(
+            *_collect_notes(observations, samples, policies),
+            *describe_pair_resamples(comparisons, plan),
+            *confidences.describe_bins(),
+        ),
         sources=observations.sources,
     )
     return add_digest(report)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from eval.metrics.comparison import Comparison
+from eval.metrics.comparison import Comparison, describe_coarse_tests
 from eval.metrics.measurement import Measurement, SystemPair
 from eval.stats.estimates import Estimate
 from eval.stats.paired_tests import ALPHA
@@ -61,9 +61,12 @@ def build_metrics(measurement: Measurement) -> RunMetrics:
 def build_comparison(measurement: Measurement, pairs: Sequence[SystemPair]) -> RunComparison:
     """Compares pairs of systems on all metrics whose differences can be tested."""
     metrics = [name for name, info in measurement.runs.metrics.items() if info.is_compared]
-    return RunComparison(
-        **_describe(measurement, metrics), comparisons=measurement.compare(pairs, metrics)
-    )
+    comparisons = measurement.compare(pairs, metrics)
+    families = [[pair for pair in comparisons if pair.metric == name] for name in metrics]
+    coarse = [describe_coarse_tests(family, measurement.plan.resamples) for family in families]
+    fields = _describe(measurement, metrics)
+    fields["notes"] += tuple(dict.fromkeys(note for note in coarse if note))[:1]
+    return RunComparison(**fields, comparisons=comparisons)
 
 
 def _describe(measurement: Measurement, metrics: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy import stats
 
-from eval.metrics.comparison import Comparison, choose_better, compare_item_values
+from eval.metrics.comparison import (
+    Comparison,
+    choose_better,
+    compare_item_values,
+    describe_coarse_tests,
+)
 from eval.stats.bootstrap import ClusterResamples, Floats
 
 NAN = math.nan
@@ -42,6 +47,16 @@ def compare_pairs(
         is_share=is_share,
     )
     return comparison
+
+
+def test_only_tests_of_the_bootstrap_are_called_coarse() -> None:
+    family = [replace(NAMES, test="mcnemar", p=0.5)] * 15
+    assert describe_coarse_tests(family, 400) is None
+    family[3] = replace(NAMES, test="bootstrap", p=0.5)
+    note = describe_coarse_tests(family, 400)
+    assert note is not None
+    assert note.startswith("No bootstrap test of 15 by 400 resamples can have a p below 0.075 ")
+    assert describe_coarse_tests(family, 3000) is None
 
 
 def test_means_and_difference_use_shared_samples_only() -> None:

@@ -80,6 +80,68 @@ def test_all_three_is_the_share_of_triplets_answered_right(repeats: int) -> None
         assert "geomean-recall" not in report.metrics
 
 
+def make_triplets_of_three_subjects(n_triplets: int, n_subjects: int) -> Observations:
+    """Makes triplets whose cards have three subjects, which are those of other triplets, too."""
+    observations = make_observations(n_triplets)
+    rng = np.random.default_rng(3)
+    subjects = np.concatenate([rng.permutation(n_subjects)[:3] for _ in range(n_triplets)])
+    return replace(observations, clusters=subjects.astype(np.int32), preds={})
+
+
+def test_systems_that_depend_on_shared_facts_are_rarely_told_apart() -> None:
+    """Equal systems that answer whole triplets right or wrong: few have a difference by chance."""
+    n_triplets, n_pairs = 150, 400
+    observations = make_triplets_of_three_subjects(n_triplets, 300)
+    rng = np.random.default_rng(8)
+    right = np.array([RIGHT[LABELS[label]] for label in observations.labels], dtype=np.int8)
+    wrong = np.where(right == PREDS.index("UNKNOWN"), PREDS.index("YES"), PREDS.index("UNKNOWN"))
+    for number in range(2 * n_pairs):
+        is_right = np.repeat(rng.random(n_triplets) < 0.5, 3)
+        observations.preds[f"s{number}"] = np.where(is_right, right, wrong).astype(np.int8)
+    samples = Samples(observations, Plan(("licensed",), resamples=500))
+    comparisons = compare_pairs(
+        samples,
+        [(f"s{2 * number}", f"s{2 * number + 1}") for number in range(n_pairs)],
+        signature=samples.signature,
+        metric_names=("accuracy", SKILL, "AP"),
+    )
+    for metric in ("accuracy", SKILL, "AP"):
+        found = [pair for pair in comparisons if pair.metric == metric]
+        assert len(found) == n_pairs
+        n_excluding_0 = sum(not (pair.low or 0) <= 0 <= (pair.high or 0) for pair in found)
+        assert n_excluding_0 < 0.085 * n_pairs, metric
+        if metric != "accuracy":  # which has McNemar's test
+            assert sum((pair.p or 0) < 0.05 for pair in found) < 0.085 * n_pairs, metric
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_wider_interval_and_the_larger_p_count(order: int) -> None:
+    """By cluster or by triplet, whichever; neither depends on the numbers of the triplets."""
+    observations = make_observations(60)
+    triplets = observations.triplets[::order].copy() if order < 0 else observations.triplets
+    by_both, by_cluster, by_triplet = (
+        compare_pairs(samples, [("a", "b")], signature=samples.signature, metric_names=(SKILL,))[0]
+        for numbers, clusters in (
+            (triplets, observations.clusters),
+            (np.full(180, -1, np.int32), observations.clusters),
+            (np.full(180, -1, np.int32), observations.triplets),
+        )
+        for samples in (
+            Samples(
+                replace(observations, triplets=numbers, clusters=clusters),
+                Plan(("licensed",), resamples=400),
+            ),
+        )
+    )
+    assert by_cluster.low is not None
+    assert by_cluster.high is not None
+    assert by_triplet.low is not None
+    assert by_triplet.high is not None
+    widest = max((by_cluster, by_triplet), key=lambda pair: (pair.high or 0) - (pair.low or 0))
+    assert (by_both.low, by_both.high) == (widest.low, widest.high)
+    assert by_both.p == max(by_cluster.p or 0, by_triplet.p or 0)
+
+
 def test_incomplete_triplets_do_not_count() -> None:
     labels = np.array([0, 1, 2, 0, 1, 0, 1, 2, 2, 0, 1, 2], dtype=np.int8)
     numbers = np.array([4, 4, 4, 0, 0, -1, -1, -1, 2, 2, 2, 2], dtype=np.int32)
@@ -129,7 +191,7 @@ def test_resampled_skill_is_computed_from_the_resampled_cards() -> None:
     metrics = get_metrics(PENALTIES, "licensed")
     distribution = samples.compute_distribution(metrics, "licensed", "a")
     cards_of_cluster = [np.flatnonzero(observations.clusters == c) for c in range(60)]
-    draws = np.random.default_rng(PLAN.seed).integers(0, 60, (PLAN.resamples, 60))
+    draws = np.random.default_rng(PLAN.seed).integers(0, 60, (PLAN.n_resamples, 60))
     right, preds = is_right(observations, "a")[:, 0], observations.preds["a"]
     for row in (0, 1, 399):
         cards = np.concatenate([cards_of_cluster[cluster] for cluster in draws[row]])

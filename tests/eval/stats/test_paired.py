@@ -21,9 +21,11 @@ from eval.stats.bootstrap import (
 from eval.stats.paired_tests import (
     Discordant,
     adjust_holm,
+    choose_resamples,
     compute_bootstrap_p,
     compute_newcombe_p,
     count_discordant,
+    describe_floor,
     mcnemar_exact,
     mcnemar_minimum_effect,
     minimum_detectable_effect,
@@ -217,6 +219,20 @@ def test_bootstrap_p_without_values_is_nan() -> None:
     empty = Distribution(*(np.full(s, np.nan) for s in ((1,), (9, 1), (4, 1))), np.zeros(1))
     assert math.isnan(compute_bootstrap_p(empty)[0])
     assert math.isnan(empty.compute_standard_errors()[0])
+
+
+def test_resamples_suffice_for_the_number_of_tests() -> None:
+    assert [choose_resamples(n) for n in (1, 10, 11, 91, 5000)] == [2000, 2000, 3000, 19000, 20000]
+    for n_tests in (1, 10, 11, 55, 91, 100):
+        assert describe_floor(n_tests, choose_resamples(n_tests)) is None
+    assert describe_floor(36, 2000) == (
+        "No bootstrap test of 36 by 2000 resamples can have a p below 0.036 after Holm's "
+        "correction: use --resamples 8000."
+    )
+    note = describe_floor(91, 2000, " or --baseline")
+    assert note is not None
+    assert "below 0.091 after Holm's correction, so none can show a difference: use" in note
+    assert note.endswith("--resamples 19000 or --baseline.")
 
 
 def test_minimum_detectable_effect_follows_from_the_standard_error() -> None:
