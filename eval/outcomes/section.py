@@ -145,7 +145,7 @@ def _build_outcomes_part(report: OutcomesReport) -> Part:
         )
         rows.append(TableRow(format_name(name), cells))
     columns = (Column("System", numeric=False), *map(Column, OUTCOMES))
-    table = Table("Outcomes", "Answers by outcome.", columns, tuple(rows))
+    table = Table("Outcomes", "Answers by outcome.", columns, tuple(rows), look="plain")
     return Part("outcomes", "Outcomes", "What did the systems do?", (table,))
 
 

@@ -132,6 +132,8 @@ def test_heads_of_tables_are_not_broken_on_a_phone(open_report, tmp_path):
         "(one) => one.getClientRects().length)"
     )
     assert heights == [1, 1, 1, 1, 1]
+    table = reader.locator("#outcomes-outcomes table").bounding_box()
+    assert table["width"] <= 358  # all columns are seen
     links = reader.locator("nav.toc a")
     assert links.last.bounding_box()["x"] + links.last.bounding_box()["width"] <= 390
     lede = reader.inner_text("header.top")
