@@ -21,7 +21,12 @@ from eval.extraction.matchers.currencies import (
     find_currency,
 )
 from eval.extraction.matchers.spellings import fold_typography
-from eval.extraction.matchers.units import get_unit_registry, is_same_unit, parse_unit
+from eval.extraction.matchers.units import (
+    find_quantity_kind,
+    get_unit_registry,
+    is_same_unit,
+    parse_unit,
+)
 from kg.words.number_words import SCALE_LETTERS, SCALE_READINGS
 
 MAX_AMOUNT_LENGTH: Final = 60
@@ -324,10 +329,10 @@ def _find_unit_rule(first: Amount, second: Amount) -> str | None:
         return "numbers"
     if first.unit == second.unit and has_same_sides:
         return ""
-    units = parse_unit(first.unit), parse_unit(second.unit)
-    if units[0] is None or units[1] is None:
+    kinds = find_quantity_kind(first.unit), find_quantity_kind(second.unit)
+    if kinds[0] is None or kinds[1] is None:
         return None
-    if not has_same_sides or units[0].dimensionality != units[1].dimensionality:
+    if not has_same_sides or kinds[0] != kinds[1]:
         return ""
     return "units" if _is_same_quantity(first, second) else ""
 

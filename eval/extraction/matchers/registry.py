@@ -25,12 +25,18 @@ from eval.extraction.matchers.quantities import (
     match_number,
     match_quantity,
 )
-from eval.extraction.matchers.strings import match_exact_text, match_fuzzy_text, match_partial_text
+from eval.extraction.matchers.strings import (
+    keeps_case,
+    match_exact_text,
+    match_fuzzy_text,
+    match_literal_text,
+    match_partial_text,
+)
 from eval.extraction.settings import Matching
 
 TEXT_MATCHERS: dict[str, Matcher] = {
     "exact": match_exact_text,
-    "literal": match_exact_text,
+    "literal": match_literal_text,
     "enum": match_exact_text,
     "partial": match_partial_text,
     "fuzzy": match_fuzzy_text,
@@ -86,8 +92,10 @@ def to_canonical_value(value: Any, matcher: str, matching: Matching) -> Hashable
         normalised = normalise(value) if normalise is not None else None
         if normalised:
             return normalised
+        if matcher == "literal":
+            return value
         text = normalise_spacing(value, matching)
-        return text if matching.case_sensitive else fold_case(text)
+        return text if matching.case_sensitive or keeps_case(text) else fold_case(text)
     if isinstance(value, bool) or value is None:
         return ("json", value)
     if isinstance(value, float):

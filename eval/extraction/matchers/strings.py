@@ -49,6 +49,8 @@ _MIN_PREFIXED_LETTERS = 4
 """Minimum length of a word that a prefix may negate: "valid" and "invalid", not "to" and "into"."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
+_CASED = re.compile(r"\d\s*[^\W\d_]*[A-Z]|^[A-Z][a-z]$|^[a-z][A-Z]$|^(?:https?:|www\.).*[A-Z]")
+
 _IDENTICAL: MatchResult = (True, 1.0, FULL_SIMILARITY, "")
 
 
@@ -64,6 +66,13 @@ def match_exact_text(
     return UNEQUAL
 
 
+def match_literal_text(
+    expected: str, predicted: str, _: Matching, __: float | None = None
+) -> MatchResult:
+    """Matches texts by every character: score 1 if equal, else 0."""
+    return EQUAL if expected == predicted else UNEQUAL
+
+
 def is_same_but_for_case(first: str, second: str) -> bool:
     """Returns whether two texts differ at most in case, and are the same value."""
     return fold_case(first) == fold_case(second) and not differs_by_case(first, second)
@@ -75,6 +84,11 @@ def differs_by_case(first: str, second: str) -> bool:
     It does in units, and in web addresses after the host.
     """
     return differs_in_unit(first, second) or differs_in_path(first, second)
+
+
+def keeps_case(text: str) -> bool:
+    """Returns whether the case of a text may count, so that it is compared pair by pair."""
+    return _CASED.search(text) is not None
 
 
 def match_partial_text(
