@@ -9,6 +9,7 @@ import msgspec
 Rule = Literal[
     "typography",
     "punctuation",
+    "names",
     "dates",
     "numbers",
     "currencies",

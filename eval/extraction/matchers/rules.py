@@ -37,6 +37,7 @@ from eval.extraction.matchers.identifiers import (
     normalise_phone,
     normalise_url,
 )
+from eval.extraction.matchers.names import is_inverted, loses_order
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.spellings import (
@@ -221,14 +222,18 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         return "typography" if "typography" in rules else ""
     if first.currency and first.currency == second.currency and "currencies" in rules:
         return "currencies"
+    if "names" in rules and is_inverted(first.text, second.text):
+        return "names"
+    has_order = loses_order(first.text, second.text)
     # The letters are tested first because folding punctuation takes many steps.
     if (
         "punctuation" in rules
+        and not has_order
         and first.letters == second.letters
         and not differ_in_punctuation(first.text, second.text)
     ):
         return "punctuation"
-    if "accents" in rules:
+    if "accents" in rules and not has_order:
         bare = [drop_accents(fold_punctuation(one.folded)) for one in (first, second)]
         if bare[0] == bare[1]:
             return "accents"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import itertools
-import re
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
