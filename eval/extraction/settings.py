@@ -10,6 +10,7 @@ Rule = Literal[
     "typography",
     "punctuation",
     "names",
+    "notation",
     "dates",
     "numbers",
     "currencies",

@@ -37,7 +37,7 @@ _EXACT: Final = Context(prec=2 * MAX_AMOUNT_LENGTH)
 _PERCENT: Final = frozenset(["%", "percent", "pct", "prozent"])
 
 _AMOUNT: Final = re.compile(
-    rf"(?P<sign>[+-]?)\s*(?P<before>[^\W\d_]{{0,7}}[.{CURRENCY_SYMBOLS}]?)\s*(?P<inner>[+-]?)\s*"
+    rf"(?P<sign>[+-]?)\s*(?P<before>(?:[^\W\d_]{{1,7}}\.|[^\W\d_]{{0,7}}[{CURRENCY_SYMBOLS}]?))\s*(?P<inner>[+-]?)\s*"
     r"(?P<number>\d(?:[\d.,']|[ ](?=\d{3}(?!\d)))*\d|\d|\.\d+)"
     r"(?P<after>.*)"
 )

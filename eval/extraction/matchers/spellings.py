@@ -174,9 +174,9 @@ def has_same_code(first: str, second: str) -> bool:
     """Returns whether two identifiers differ only in their separators.
 
     Both are folded texts. Separators may be of another kind at the same places, or missing on one
-    side: altogether, or between letters and digits; "12-345" and "123-45" are different. A decimal
-    point, the bar of a fraction, the hyphen of a range and the points of a version or an IP address
-    are no separators.
+    side: altogether, or between letters and a number after them; "12-345" and "123-45" are
+    different. A decimal point, the bar of a fraction, the hyphen of a range and the points of a
+    version or an IP address are no separators.
     """
     if not _CODE.fullmatch(first) or not _CODE.fullmatch(second):
         return False
@@ -196,7 +196,7 @@ def has_same_code(first: str, second: str) -> bool:
     if not fewer:
         return not _is_dotted(first if more is separators[0] else second)
     missing = more.keys() - fewer.keys()
-    return all(code[at - 1].isdecimal() != code[at].isdecimal() for at in missing)
+    return all(code[at - 1].isalpha() and code[at].isdecimal() for at in missing)
 
 
 def _find_separators(text: str) -> dict[int, str]:

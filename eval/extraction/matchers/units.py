@@ -104,19 +104,20 @@ def find_quantity_kind(text: str) -> tuple[Any, ...] | None:
     return (unit.dimensionality, frozenset(kinds), *base)
 
 
-def differs_in_unit(first: str, second: str) -> bool:
+def differs_in_unit(first: str, second: str, *, strict: bool = False) -> bool:
     """Returns whether two texts that are the same but for case have different units or symbols.
 
     "5 mW" and "5 MW" are different, and "5 Gb" and "5 GB"; "10 S" and "10 s", "0.1 M NaCl" and
     "0.1 m NaCl"; of two letters, also without a number, "Mg" and "mg", "CO" and "Co". Where one of
-    the texts has one case only, its letters say less: "12 A MAIN ROAD" is "12 a main road".
+    the texts has one case only, its letters say less: "12 A MAIN ROAD" is "12 a main road". If
+    ``strict``, each letter after a number is a unit.
     """
     if len(first) == len(second) == 2 and first.isalpha():
         return _differ_as_symbols(first, second)
     matches = (_NUMBER_WITH_UNIT.finditer(text) for text in (first, second))
     return any(
         one["unit"] != other["unit"]
-        and (len(one["unit"]) > 1 or _is_certain_unit(one, first, second))
+        and (strict or len(one["unit"]) > 1 or _is_certain_unit(one, first, second))
         and not is_same_unit(one["unit"], other["unit"])
         for one, other in zip(*matches, strict=False)
     )
@@ -158,6 +159,8 @@ def is_same_unit(first: str, second: str) -> bool:
     """
     if first == second or first.lower() != second.lower():
         return first == second
+    if " " in first:
+        return all(map(is_same_unit, first.split(), second.split()))
     data = _DATA.fullmatch(first), _DATA.fullmatch(second)
     if len(first) > 1 and data[0] and data[1]:
         return _read_data_unit(data[0]) == _read_data_unit(data[1])
