@@ -15,6 +15,7 @@ Rule = Literal[
     "numbers",
     "currencies",
     "units",
+    "ranges",
     "identifiers",
     "phones",
     "booleans",

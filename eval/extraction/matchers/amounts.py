@@ -334,7 +334,9 @@ def _find_unit_rule(first: Amount, second: Amount) -> str | None:
         return None
     if not has_same_sides or kinds[0] != kinds[1]:
         return ""
-    return "units" if _is_same_quantity(first, second) else ""
+    # Both ways, since 0 °C is 32 °F but for the noise of computing.
+    is_same = _is_same_quantity(first, second) or _is_same_quantity(second, first)
+    return "units" if is_same else ""
 
 
 def _is_same_quantity(first: Amount, second: Amount) -> bool:

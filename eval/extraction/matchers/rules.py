@@ -44,6 +44,7 @@ from eval.extraction.matchers.json_types import (
 from eval.extraction.matchers.names import is_inverted, loses_order
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.notation import MAX_NOTATION_LENGTH, fold_notation, list_digits
+from eval.extraction.matchers.ranges import is_same_range
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.spellings import (
     MAX_FOLDED_LENGTH,
@@ -219,6 +220,8 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         rule = _find_structured_rule(first, second, matching)
         if rule is not None:
             return rule
+        if "ranges" in rules and is_same_range(first.text, second.text, matching):
+            return "ranges"
     if first.folded == second.folded:
         return "typography" if "typography" in rules else ""
     if first.currency and first.currency == second.currency and "currencies" in rules:
