@@ -22,6 +22,7 @@ INTEGER: dict[str, Any] = {"type": "integer"}
 BOOLEAN: dict[str, Any] = {"type": "boolean"}
 URI: dict[str, Any] = {"type": "string", "format": "uri"}
 DATE_TIME: dict[str, Any] = {"type": "string", "format": "date-time"}
+DURATION: dict[str, Any] = {"type": "string", "format": "duration"}
 DATE: dict[str, Any] = {"type": "string", "format": "date"}
 TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 NUMBERS: dict[str, Any] = {"type": "array", "items": {"type": "number"}}
@@ -127,6 +128,30 @@ HARMLESS = [
     Case("1.5-2 kg", "1.5 kg to 2 kg", STRING),
     Case("vom 15.03.2024 bis 20.03.2024", "2024-03-15 to 2024-03-20", STRING),
     Case("32 °F", "0 °C", STRING),
+    # units in words, amounts in several units, durations
+    Case("54 years", "54 y", STRING),
+    Case("54 years old", "54 years old", STRING),
+    Case("5 Stunden", "5 h", STRING),
+    Case("5 Gramm", "5 g", STRING),
+    Case("90 min", "1 h 30 min", STRING),
+    Case("90 min", "1h30min", STRING),
+    Case("1 h 30 min", "1 hour 30 minutes", STRING),
+    Case("15.6 in", '15.6"', STRING),
+    Case("20 °C", "20 degrees Celsius", STRING),
+    Case("20 °C", "20 degree Celsius", STRING),
+    Case("86 Wh", "86 watt-hours", STRING),
+    Case("10 Jahre", "10 years", STRING),
+    Case("3 Tage", "3 days", STRING),
+    Case("2 Wochen", "14 days", STRING),
+    Case("5 kilogrammes", "5 kg", STRING),
+    Case("12 Monate", "12 months", STRING),
+    Case("5 heures", "5 h", STRING),
+    Case("5 Liter", "5 l", STRING),
+    Case("3 Jahre 6 Monate", "3 years 6 months", STRING),
+    Case("5 lb 4 oz", "84 oz", STRING),
+    Case("PT90M", "PT1H30M", DURATION),
+    Case("P1Y", "P12M", DURATION),
+    Case("P1W", "P7D", STRING),
     # the family name first
     Case("Müller, Anna", "Anna Müller", STRING),
     Case("MÜLLER, ANNA", "Anna Müller", STRING),
@@ -532,6 +557,34 @@ WRONG = [
     Case("from 5 to 10", "5 and 10", STRING),
     Case("5-10 mg", "less than 5 to 10 mg", STRING),
     Case("100-200", "200-100", STRING),
+    # other units in words, amounts in several units, durations
+    Case("54 y", "54 d", STRING),
+    Case("5 h", "5 min", STRING),
+    Case("90 min", "1 h 31 min", STRING),
+    Case("90 min", "1 h 3 min", STRING),
+    Case("1 h 30 min", "1 h 30 s", STRING),
+    Case("1 h 30 min", "30 min 1 h 5", STRING),
+    Case('15.6"', "15.6'", STRING),
+    Case('15.6"', "15.6 cm", STRING),
+    Case("5 Gramm", "5 kg", STRING),
+    Case("20 degrees Celsius", "20 °F", STRING),
+    Case("20 degrees", "20 °C", STRING),
+    Case("86 Wh", "86 W", STRING),
+    Case("1 month", "30 days", STRING),
+    Case("6 ft 2 in", "6 ft 3 in", STRING),
+    Case("5 m", "5 min", STRING),
+    Case("10 Jahre", "10 Tage", STRING),
+    Case("1 year", "365 days", STRING),
+    Case("5 Stunden", "5 Minuten", STRING),
+    Case("12 Monate", "1 Jahr 1 Monat", STRING),
+    Case("3 Wochen", "3 Monate", STRING),
+    Case("50 g", "5 dagen", STRING),
+    Case("1 m 30 s", "90 s", STRING),
+    Case("PT90M", "PT1H31M", DURATION),
+    Case("P1M", "PT1M", DURATION),
+    Case("P1M", "P30D", DURATION),
+    Case("P1Y", "P365D", STRING),
+    Case("-P1D", "P1D", STRING),
     # sign
     Case(-5, 5, INTEGER),
     Case(-1200.5, 1200.5, NUMBER),

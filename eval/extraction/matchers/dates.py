@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import re
+from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eval.extraction.matchers.match_result import (
     EQUAL,
@@ -327,3 +328,39 @@ def _count_days_between(first: Moment, second: Moment) -> float:
             return float("inf")
         days.append(datetime.date(moment.year, moment.month, moment.day).toordinal())
     return abs(days[0] - days[1])
+
+
+MAX_DURATION_LENGTH: Final = 40
+"""Maximum length of a text that is parsed as a duration."""
+_NUMBER: Final = r"\d+(?:[.,]\d+)?"
+_DURATION: Final = re.compile(
+    rf"(?P<sign>[+-]?)P(?=\d|T\d)(?:(?P<Y>{_NUMBER})Y)?(?:(?P<M>{_NUMBER})M)?(?:(?P<W>{_NUMBER})W)?"
+    rf"(?:(?P<D>{_NUMBER})D)?"
+    rf"(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?",
+    re.ASCII,
+)
+_MONTHS_OF: Final = {"Y": 12, "M": 1}
+_SECONDS_OF: Final = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+def read_duration(text: str) -> tuple[Decimal, Decimal] | None:
+    """Returns the months and seconds of a duration of ISO 8601; ``None`` if a text is none.
+
+    A month has no fixed number of days, and a day counts as 24 hours.
+    """
+    if not text.lstrip("+-").startswith("P") or len(text) > MAX_DURATION_LENGTH:
+        return None
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return None
+    sign = -1 if match["sign"] == "-" else 1
+
+    def add_up(factors: dict[str, int]) -> Decimal:
+        parts = (
+            Decimal(match[name].replace(",", ".")) * factor
+            for name, factor in factors.items()
+            if match[name]
+        )
+        return sign * sum(parts, Decimal())
+
+    return add_up(_MONTHS_OF), add_up(_SECONDS_OF)

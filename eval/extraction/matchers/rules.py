@@ -26,6 +26,7 @@ from eval.extraction.matchers.dates import (
     has_same_date,
     is_ambiguous_date,
     parse_readings,
+    read_duration,
 )
 from eval.extraction.matchers.identifiers import (
     has_scheme,
@@ -265,6 +266,9 @@ def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matchin
         is_same_date = has_same_date(first.readings, second.readings)
         if is_same_date is not None:
             return "dates" if is_same_date else ""
+    durations = read_duration(first.text), read_duration(second.text)
+    if None not in durations:
+        return "units" if durations[0] == durations[1] and "units" in rules else ""
     if first.amount is not None and second.amount is not None:
         if _differs_in_zeros(first.text, second.text):
             return ""

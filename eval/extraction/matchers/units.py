@@ -23,6 +23,7 @@ _DATA: Final = re.compile(
 """Bits and bytes, as sizes or rates."""
 _UNLIKELY_UNIT: Final = re.compile(r"(?:constant|_of_light|_charge)$|\w(?:year|barn)$")
 """Names of units of ``pint`` that are hardly meant: constants as "k", and those of "ma", "db"."""
+_HYPHEN: Final = re.compile(r"(?<=[^\W\d_]) ?- ?(?=[^\W\d_])")
 _TORQUE: Final = re.compile(r"([kmM]?N)(c?m)")
 _BIT_RATE: Final = re.compile(r"([kMGT]?)bps")
 """The rate of bits, which ``pint`` reads as that of symbols."""
@@ -32,6 +33,26 @@ _ELEMENTS: Final = frozenset(
     list_words("Bh Bi Bk Cf Cn Co Cs Cu Hf Ho Hs In Nb Nh Ni No Np Os Pb Po Pu Sb Sc Si Sn Yb")
 )
 """Symbols of elements of which both letters are elements too: "Co" is cobalt and "CO" a gas."""
+_WORDS: Final = {
+    "year": "y yrs jahr jahre jahren an ans année années año años anno anni ano anos jaar jaren",
+    "month": "monat monate monaten mois mes meses mese mesi mês maand maanden",
+    "week": "woche wochen semaine semaines semana semanas settimana settimane weken",
+    "day": "tag tage tagen jour jours día días giorno giorni dia dias dagen",
+    "hour": "stunde stunden std heure heures hora horas ora ore uur uren",
+    "minute": "minuten minuto minutos minuti minuut",
+    "second": "sekunde sekunden seconde secondes segundo segundos secondi seconden",
+    "gram": "gramm gramme grammes gramo gramos grammo grammi grama gramas",
+    "kilogram": "kilogramm kilogramme kilogrammes kilogramo kilogramos chilogrammo chilogrammi",
+    "liter": "litro litros litri",
+    "meter": "mètre mètres metro metros metri",
+    "kilometer": "kilomètre kilomètres kilómetro kilómetros chilometro chilometri",
+    "inch": '" zoll',
+    "degree_Celsius": "degree_celsius degrees_celsius deg_c degrees_c degree_c grad_celsius",
+    "degree_Fahrenheit": "degree_fahrenheit degrees_fahrenheit deg_f degrees_f degree_f",
+}
+_NAMES: Final = {name: unit for unit, names in _WORDS.items() for name in list_words(names)}
+"""Names in other languages and spellings, in lower case, "_" for a space → the name that ``pint``
+reads. Those that are symbols of ``pint`` are left out: "dag" are decagrams."""
 _KINDS: Final = {
     **dict.fromkeys(["sievert", "rem"], "equivalent dose"),
     **dict.fromkeys(["gray", "rads"], "absorbed dose"),
@@ -64,6 +85,10 @@ def parse_unit(text: str) -> Any:
 @lru_cache(1_000)
 def _read_unit(text: str) -> Any:
     """Returns the unit of ``pint`` that is written so, or ``None``."""
+    text = _HYPHEN.sub(" ", text)
+    known = _NAMES.get(text.replace(" ", "_").lower())
+    if known is not None:
+        return get_unit_registry().parse_units(known)
     if text in _OTHER_MEANINGS or not _UNIT.fullmatch(text.replace(" ", "").replace("_", "")):
         return None
     torque, rate = _TORQUE.fullmatch(text), _BIT_RATE.fullmatch(text)
