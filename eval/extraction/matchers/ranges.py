@@ -57,7 +57,7 @@ def _read_range(text: str, matching: Matching) -> tuple[_End, _End] | None:
         return None
     first, second = (_read_end(part.strip(), matching) for part in parts)
     if second.readings:
-        if not first.readings:
+        if not first.readings or first.readings[0].year is None:
             first = _read_with_rest(first, second, matching)
         # A number before a date is neither a date nor an amount.
         return (first, second) if first.readings else None
