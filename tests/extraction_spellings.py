@@ -30,6 +30,8 @@ ROWS: dict[str, Any] = {"type": "array", "items": {"type": "array"}}
 
 AMOUNT: dict[str, Any] = {"type": ["number", "string"]}
 
+CHOICES: dict[str, Any] = {"type": "string", "enum": ["IN_PROGRESS", "DONE"]}
+
 TEN_HARMLESS = [
     Case("Sotheby's Realty", "Sotheby’s Realty", STRING),
     Case("(555) 123-4567", "555-123-4567", STRING),
@@ -173,6 +175,12 @@ HARMLESS = [
     Case("10:00 EST", "15:00 UTC", STRING),
     Case("10:00 CEST", "08:00 UTC", STRING),
     Case("2024-03-15 10:00 EST", "2024-03-15T15:00:00Z", STRING),
+    # separators of choices, quotes around the whole, nulls in a list of texts
+    Case("IN_PROGRESS", "in progress", CHOICES),
+    Case("IN_PROGRESS", "in-progress", CHOICES),
+    Case("Total due: EUR 1,234.50", "“Total due: EUR 1,234.50”", STRING),
+    Case(["x"], ["x", None], {"type": "array"}),
+    Case(["x", None, "y"], ["Y", "x"], {"type": "array"}),
     # the family name first
     Case("Müller, Anna", "Anna Müller", STRING),
     Case("MÜLLER, ANNA", "Anna Müller", STRING),
@@ -634,6 +642,12 @@ WRONG = [
     Case("10:00 EST", "15:00", STRING),
     Case("30 February", "30 March", STRING),
     Case("31 June", "June 31st 2024", STRING),
+    Case("IN_PROGRESS", "in progress now", CHOICES),
+    Case("IN_PROGRESS", "progress", CHOICES),
+    Case("A_B", "a b", {"enum": ["A_B", "a-b"]}),
+    Case('a 5"', '"a 5"', STRING),
+    Case(["x"], ["y", None], {"type": "array"}),
+    Case(["x", None], ["x", "y"], {"type": "array"}),
     # sign
     Case(-5, 5, INTEGER),
     Case(-1200.5, 1200.5, NUMBER),

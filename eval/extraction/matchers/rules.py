@@ -7,6 +7,7 @@ be switched off (``Matching.rules``); what no rule accepts has the score of the 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -227,6 +228,8 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         return "typography" if "typography" in rules else ""
     if first.currency and first.currency == second.currency and "currencies" in rules:
         return "currencies"
+    if "punctuation" in rules and _is_same_choice(node, expected, predicted):
+        return "punctuation"
     if "names" in rules and is_inverted(first.text, second.text):
         return "names"
     has_order = loses_order(first.text, second.text)
@@ -287,6 +290,27 @@ def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matchin
     if "identifiers" not in rules or not has_same_code(*texts):
         return None
     return None if differs_in_unit(first.text, second.text) else "identifiers"
+
+
+def _is_same_choice(node: SchemaNode, first: str, second: str) -> bool:
+    """Returns whether one of two texts is a choice, and the other is it with other separators.
+
+    That is "in progress" for "IN_PROGRESS", if no other choice could be meant.
+    """
+    if node.allowed is None or node.has_choice(first) == node.has_choice(second):
+        return False
+    folded = _fold_choice(first)
+    if folded != _fold_choice(second):
+        return False
+    choices = [json.loads(choice) for choice in node.allowed]
+    return sum(isinstance(one, str) and _fold_choice(one) == folded for one in choices) == 1
+
+
+def _fold_choice(text: str) -> str:
+    return fold_case(_BETWEEN_WORDS.sub(" ", text.strip()))
+
+
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
 
 
 def _has_same_notation(first: _Spelling, second: _Spelling, matching: Matching) -> bool:

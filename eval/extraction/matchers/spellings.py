@@ -35,6 +35,7 @@ _INITIALS: Final = re.compile(rf"(?<![\w.])((?:{_LETTER}\.)+)(?={_LETTER}{{2}})"
 _SPACED_INITIALS: Final = re.compile(rf"(?<!\w)({_LETTER}\.)\s+(?={_LETTER}\.)")
 _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _AMOUNT_IN_BRACKETS: Final = re.compile(r"[^\w]*\d[\d.,' ]*[^\w]*")
+_QUOTED: Final = re.compile(r'"[^"]+"')
 _QUOTES: Final = re.compile(r"""(?<![\w'"])["']+|(?<!\d)["']+(?!\w)""")
 _IN_WORD: Final = re.compile(rf"(?<={_LETTER})[\"'](?={_LETTER})")
 _AFTER_WORD: Final = re.compile(rf"(?<={_LETTER})[\"'](?=\d)")
@@ -131,6 +132,8 @@ def fold_punctuation(text: str) -> str:
     """
     if "://" in text or "www." in text or ("@" in text and _MAIL.search(text)):
         return text
+    if _QUOTED.fullmatch(text):
+        text = text[1:-1]
     text = _BRACKETS.sub(_open_brackets, text)
     text = _INITIALS.sub(r"\1 ", _SPACED_INITIALS.sub(r"\1", text))
     text = _ACRONYM.sub(lambda match: match[0].replace(".", ""), text)

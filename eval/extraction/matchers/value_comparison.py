@@ -123,6 +123,10 @@ def is_same_json(first: Any, second: Any) -> bool:
     return True
 
 
+def _skips_nulls(matching: Matching) -> bool:
+    return "empty_text" in matching.rules and matching.nulls == "absent"
+
+
 def _compare_arrays(
     node: SchemaNode, expected: Any, predicted: Any, matching: Matching
 ) -> MatchResult:
@@ -154,6 +158,11 @@ def _compare_arrays(
         return (True, 1.0, None, "sets") if is_reordered else result
     if not matching.rules and not matching.judge:
         return result
+    if array_matcher != "list" and None in [*expected, *predicted] and _skips_nulls(matching):
+        sides = [[one for one in side if one is not None] for side in (expected, predicted)]
+        if sides[0] and sides[1]:
+            found = _compare_arrays(node, sides[0], sides[1], matching)
+            return (*found[:3], "empty_text") if found[0] and not found[3] else found
 
     def compare_elements(first: Any, second: Any) -> MatchResult:
         return compare_values(element, first, second, matching)
