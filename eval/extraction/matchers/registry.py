@@ -18,7 +18,7 @@ from eval.extraction.matchers.identifiers import (
 )
 from eval.extraction.matchers.lists import MATCHERS as LIST_MATCHERS
 from eval.extraction.matchers.match_result import Matcher
-from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
+from eval.extraction.matchers.normalisation import normalise_spacing
 from eval.extraction.matchers.quantities import (
     match_exact_number,
     match_near_number,
@@ -26,7 +26,7 @@ from eval.extraction.matchers.quantities import (
     match_quantity,
 )
 from eval.extraction.matchers.strings import (
-    keeps_case,
+    fold_harmless_case,
     match_exact_text,
     match_fuzzy_text,
     match_literal_text,
@@ -95,7 +95,7 @@ def to_canonical_value(value: Any, matcher: str, matching: Matching) -> Hashable
         if matcher == "literal":
             return value
         text = normalise_spacing(value, matching)
-        return text if matching.case_sensitive or keeps_case(text) else fold_case(text)
+        return text if matching.case_sensitive else fold_harmless_case(text)
     if isinstance(value, bool) or value is None:
         return ("json", value)
     if isinstance(value, float):

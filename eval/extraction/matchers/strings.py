@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from eval.extraction.matchers.identifiers import differs_in_path
+from eval.extraction.matchers.identifiers import differs_in_path, is_url
 from eval.extraction.matchers.match_result import (
     EQUAL,
     FULL_SIMILARITY,
@@ -17,7 +17,7 @@ from eval.extraction.matchers.match_result import (
     accept_within,
 )
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
-from eval.extraction.matchers.units import differs_in_unit
+from eval.extraction.matchers.units import differs_in_unit, fold_case_but_units
 from eval.extraction.settings import Matching
 from kg.base.plain_text import list_words
 
@@ -86,9 +86,11 @@ def differs_by_case(first: str, second: str) -> bool:
     return differs_in_unit(first, second) or differs_in_path(first, second)
 
 
-def keeps_case(text: str) -> bool:
-    """Returns whether the case of a text may count, so that it is compared pair by pair."""
-    return _CASED.search(text) is not None
+def fold_harmless_case(text: str) -> str:
+    """Returns a text in lower case where its case does not count."""
+    if not _CASED.search(text):
+        return fold_case(text)
+    return text if is_url(text) else fold_case_but_units(text)
 
 
 def match_partial_text(

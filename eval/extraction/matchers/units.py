@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 from eval.extraction.matchers.currencies import find_currency
+from eval.extraction.matchers.normalisation import fold_case
 from kg.base.plain_text import list_words
 
 _UNIT: Final = re.compile(r"[a-zA-Zµμ°Ω]{1,15}[²³23]?(?:/[a-zA-Zµμ°Ω]{1,15}[²³23]?)?")
@@ -146,6 +147,24 @@ def differs_in_unit(first: str, second: str, *, strict: bool = False) -> bool:
         and not is_same_unit(one["unit"], other["unit"])
         for one, other in zip(*matches, strict=False)
     )
+
+
+def fold_case_but_units(text: str) -> str:
+    """Returns a text in lower case, except for units and symbols of which the case counts."""
+    if len(text) == 2 and text.isalpha():
+        keeps_case = text in _ELEMENTS or not is_same_unit(text, text.lower())
+        return text if keeps_case else fold_case(text)
+    folded = fold_case(text)
+    if len(folded) != len(text):
+        return folded
+    for match in _NUMBER_WITH_UNIT.finditer(text):
+        unit = match["unit"]
+        is_unit = len(unit) > 1 or _is_certain_unit(match, text, text)
+        # "mW" and "MW" are units, and "mw" is none.
+        is_only_so = _read_unit(unit.lower()) is None and _read_unit(unit) is not None
+        if is_unit and (is_only_so or not is_same_unit(unit, unit.lower())):
+            folded = folded[: match.start("unit")] + unit + folded[match.end("unit") :]
+    return folded
 
 
 def _is_certain_unit(match: re.Match[str], text: str, other: str) -> bool:

@@ -287,7 +287,8 @@ def test_case_counts_in_elements_of_lists(first: str, second: str) -> None:
     for matching in (SPECIFICATION_MATCHING, Matching()):
         texts = {"type": "array", "items": {"type": "string"}}
         assert not compare_field([first], [second], matching, **texts)[0]
-        assert compare_field(["5 KG", "x"], ["X", "5 KG"], Matching(), **texts)[0]
+        assert compare_field(["5 kg", "x"], ["5 KG", "X"], matching, **texts)[0]
+        assert compare_field(["Room 2A", "x"], ["room 2a", "X"], matching, **texts)[0]
 
 
 @pytest.mark.parametrize(
