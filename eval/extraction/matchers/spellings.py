@@ -70,9 +70,15 @@ _NUMBER: Final = r"(?:[1-9]\d{0,2}(?: \d{3})+|[1-9]\d{0,5})"
 _RANGE: Final = re.compile(
     rf"({_NUMBER})-({_NUMBER})(?P<unit> ?{_LETTER}{{1,15}}(?:/{_LETTER}{{1,15}})?)?"
 )
-_YEARS: Final = re.compile(r"(?:1[89]|20)\d\d[-/]\d\d")
+_YEARS: Final = re.compile(r"(?:fy ?)?(?:1[89]|20)\d\d([-/])(?:(?:1[89]|20)?\d\d)", re.I)
+"""Two years, or a year of accounts: "2023-24", "2023/2024"."""
+_GROUPED: Final = r"[1-9]\d{0,2}(?: \d{3})+"
+_NUMBERS_APART: Final = re.compile(rf"(?!{_GROUPED}$){_GROUPED}(?: {_GROUPED})+")
+_CODES_APART: Final = re.compile(r"([^\W\d_]{1,3})\d+-\1\d+")
+"""From one code to another: "A100-A200"."""
 _SMALL_NUMBERS: Final = re.compile(rf"\d{{1,3}}(?:[-/]\d{{1,3}})+(?: ?{_LETTER}{{1,15}})?")
 """Blood pressures, ratios, scores and days: "120-80", "101-99", "12-14-16"."""
+_SEVERAL: Final = (_YEARS, _SMALL_NUMBERS, _NUMBERS_APART, _CODES_APART)
 _SHORT_CODE: Final = re.compile(r"[^\W\d_]{2,4}[ -]?\d{2,}")
 """A short code of letters and digits: "IP 67", "AB-12"."""
 MIN_CODE_LENGTH: Final = 5
@@ -194,8 +200,13 @@ def has_same_code(first: str, second: str) -> bool:
     fewer, more = sorted(separators, key=len)
     if not fewer.keys() <= more.keys():
         return False
-    if fewer != more and any(map(_has_numbers, (first, second))):
-        return False
+    if fewer != more:
+        if _YEARS.fullmatch(first) and _YEARS.fullmatch(second):
+            return True
+        # Three numbers or more, with separators on both sides, are no range or ratio.
+        n_between = sum(code[at - 1].isdecimal() and code[at].isdecimal() for at in fewer)
+        if n_between < 2 and any(map(_has_numbers, (first, second))):
+            return False
     if not fewer:
         return not _is_dotted(first if more is separators[0] else second)
     missing = more.keys() - fewer.keys()
@@ -214,7 +225,7 @@ def _is_dotted(text: str) -> bool:
 
 def _has_numbers(text: str) -> bool:
     """Returns whether the separators of a text are between numbers, as in a range or a ratio."""
-    if _YEARS.fullmatch(text) or _SMALL_NUMBERS.fullmatch(text):
+    if any(one.fullmatch(text) for one in _SEVERAL):
         return True
     limits = _RANGE.fullmatch(text)
     if limits is None:

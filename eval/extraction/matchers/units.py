@@ -28,8 +28,8 @@ _HYPHEN: Final = re.compile(r"(?<=[^\W\d_]) ?- ?(?=[^\W\d_])")
 _TORQUE: Final = re.compile(r"([kmM]?N)(c?m)")
 _BIT_RATE: Final = re.compile(r"([kMGT]?)bps")
 """The rate of bits, which ``pint`` reads as that of symbols."""
-_OTHER_MEANINGS: Final = frozenset(["fps", "G"])
-"""Symbols of ``pint`` that mean something else in documents: frames, and grams in capitals."""
+_OTHER_MEANINGS: Final = frozenset(["fps"])
+"""Symbols of ``pint`` that mean something else in documents: frames, not feet."""
 _ELEMENTS: Final = frozenset(
     list_words("Bh Bi Bk Cf Cn Co Cs Cu Hf Ho Hs In Nb Nh Ni No Np Os Pb Po Pu Sb Sc Si Sn Yb")
 )
@@ -173,8 +173,8 @@ def _is_certain_unit(match: re.Match[str], text: str, other: str) -> bool:
     It is so after a decimal number, and after a number and a space where the text starts with them
     and ends there, or other letters show that case is no accident. "5 M EUR" is an amount of money.
     """
-    if any(map(find_currency, text.split())):
-        return False
+    if match["unit"] in "gG" or any(map(find_currency, text.split())):
+        return False  # "900 G" are grams in capitals
     if _DECIMAL.fullmatch(match["number"]):
         return True
     starts = not text[: match.start()].strip("+-−± ")
