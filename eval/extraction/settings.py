@@ -9,10 +9,13 @@ import msgspec
 Rule = Literal[
     "typography",
     "punctuation",
+    "names",
+    "notation",
     "dates",
     "numbers",
     "currencies",
     "units",
+    "ranges",
     "identifiers",
     "phones",
     "booleans",

@@ -21,7 +21,12 @@ from eval.extraction.matchers.currencies import (
     find_currency,
 )
 from eval.extraction.matchers.spellings import fold_typography
-from eval.extraction.matchers.units import get_unit_registry, is_same_unit, parse_unit
+from eval.extraction.matchers.units import (
+    find_quantity_kind,
+    get_unit_registry,
+    is_same_unit,
+    parse_unit,
+)
 from kg.words.number_words import SCALE_LETTERS, SCALE_READINGS
 
 MAX_AMOUNT_LENGTH: Final = 60
@@ -32,7 +37,7 @@ _EXACT: Final = Context(prec=2 * MAX_AMOUNT_LENGTH)
 _PERCENT: Final = frozenset(["%", "percent", "pct", "prozent"])
 
 _AMOUNT: Final = re.compile(
-    rf"(?P<sign>[+-]?)\s*(?P<before>[^\W\d_]{{0,7}}[.{CURRENCY_SYMBOLS}]?)\s*(?P<inner>[+-]?)\s*"
+    rf"(?P<sign>[+-]?)\s*(?P<before>(?:[^\W\d_]{{1,7}}\.|[^\W\d_]{{0,7}}[{CURRENCY_SYMBOLS}]?))\s*(?P<inner>[+-]?)\s*"
     r"(?P<number>\d(?:[\d.,']|[ ](?=\d{3}(?!\d)))*\d|\d|\.\d+)"
     r"(?P<after>.*)"
 )
@@ -63,6 +68,11 @@ _NUMBERS: Final = (
     (re.compile(r"[1-9]\d{0,2}(?:[ ']\d{3})+,\d+"), " '", ","),
     (re.compile(r"(?:0|[1-9]\d*),\d+"), "", ","),
 )  # fmt: skip
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?) ?([^\W\d_]{1,12})\.?")
+_PARTS: Final = re.compile(
+    rf"([^\W\d_]{{1,12}})\.?((?:,? ?(?:and |und |et |y |e |en )?{_PART.pattern}){{1,3}})"
+)
+"""The unit of a first number, and further numbers with their units."""
 _POWER: Final = re.compile(r"(?<=[^\W\d_])\^?([23])(?![^\W_])")
 _POWER_NAMES: Final = re.compile(
     r"(?P<name>sq(?:uare|\.)?|q(?=k?m$)|cu(?:bic|\.)?) ?(?P<unit>[^\W\d_]{1,15})\.?", re.I
@@ -218,12 +228,47 @@ def _build_amount(
             unit = f"{unit} {word}".strip()
     unit = _normalise_unit(unit)
     if any(map(str.isdecimal, unit)):
-        return None
+        is_plain = not currency and not percent and len(readings) == 1
+        return _add_up_parts(readings[0], unit, is_negative=is_negative) if is_plain else None
     if currency and may_be_thousands and currency not in THREE_DECIMALS:
         # Few amounts of money have three decimals, and in many countries a point is no decimal one.
         is_open = True
     number, *others = [one.copy_negate() if is_negative else one for one in readings]
     return Amount(number, currency, percent, unit, tuple(others), is_open, symbol)
+
+
+def _add_up_parts(number: Decimal, rest: str, *, is_negative: bool) -> Amount | None:
+    """Adds up an amount in several units, each smaller than the one before: "1 h 30 min".
+
+    Args:
+        number: the first number.
+        rest: what follows it: its unit, and further numbers with their units.
+        is_negative: whether the whole is negative.
+    """
+    parts = _PARTS.fullmatch(rest)
+    if parts is None or number != number.to_integral_value() or is_negative:
+        return None
+    units = [parts[1]]
+    total = number
+    for value, unit in _PART.findall(parts[2]):
+        factor = _find_factor(units[-1], unit)
+        if factor is None or Decimal(value) >= factor or total != total.to_integral_value():
+            return None
+        total = total * factor + Decimal(value)
+        units.append(unit)
+    return Amount(total, "", percent=False, unit=units[-1])
+
+
+def _find_factor(unit: str, smaller: str) -> int | None:
+    """Returns how many of a smaller unit are one unit, if that is a whole number."""
+    kinds = find_quantity_kind(unit), find_quantity_kind(smaller)
+    if kinds[0] is None or kinds[0] != kinds[1]:
+        return None
+    factor = float(
+        get_unit_registry().Quantity(1, parse_unit(unit)).to(parse_unit(smaller)).magnitude
+    )
+    whole = round(factor)
+    return whole if whole > 1 and abs(factor - whole) < 1e-9 * whole else None
 
 
 def _normalise_unit(unit: str) -> str:
@@ -324,12 +369,14 @@ def _find_unit_rule(first: Amount, second: Amount) -> str | None:
         return "numbers"
     if first.unit == second.unit and has_same_sides:
         return ""
-    units = parse_unit(first.unit), parse_unit(second.unit)
-    if units[0] is None or units[1] is None:
+    kinds = find_quantity_kind(first.unit), find_quantity_kind(second.unit)
+    if kinds[0] is None or kinds[1] is None:
         return None
-    if not has_same_sides or units[0].dimensionality != units[1].dimensionality:
+    if not has_same_sides or kinds[0] != kinds[1]:
         return ""
-    return "units" if _is_same_quantity(first, second) else ""
+    # Both ways, since 0 °C is 32 °F but for the noise of computing.
+    is_same = _is_same_quantity(first, second) or _is_same_quantity(second, first)
+    return "units" if is_same else ""
 
 
 def _is_same_quantity(first: Amount, second: Amount) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import re
+from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eval.extraction.matchers.match_result import (
     EQUAL,
@@ -22,21 +23,24 @@ MAX_DATE_LENGTH = 64
 """Maximum length of a text that is parsed as a date."""
 
 _MONTH_NAMES = (
-    "january januar jänner janvier enero gennaio janeiro januari",
-    "february februar février fevrier febrero febbraio fevereiro februari",
-    "march märz maerz mars marzo março maart",
-    "april avril abril aprile",
-    "may mai mayo maggio maio mei",
-    "june juni juin junio giugno junho",
-    "july juli juillet julio luglio julho",
-    "august août aout agosto augustus",
-    "september septembre septiembre sept settembre setembro",
-    "october oktober octobre octubre ottobre outubro",
-    "november novembre noviembre novembro",
-    "december dezember décembre decembre diciembre dicembre dezembro",
+    "january januar jänner janvier enero gennaio janeiro januari stycznia styczeń января январь",
+    "february februar février fevrier febrero febbraio fevereiro februari "
+    "lutego luty февраля февраль",
+    "march märz maerz mars marzo março maart marca marzec марта март",
+    "april avril abril aprile kwietnia kwiecień апреля апрель",
+    "may mai mayo maggio maio mei maja maj мая май",
+    "june juni juin junio giugno junho czerwca czerwiec июня июнь",
+    "july juli juillet julio luglio julho lipca lipiec июля июль",
+    "august août aout agosto augustus sierpnia sierpień августа август",
+    "september septembre septiembre sept settembre setembro września wrzesień сентября сентябрь",
+    "october oktober octobre octubre ottobre outubro października październik октября октябрь",
+    "november novembre noviembre novembro listopada listopad ноября ноябрь",
+    "december dezember décembre decembre diciembre dicembre dezembro "
+    "grudnia grudzień декабря декабрь",
 )
 MONTHS = {name: month for month, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
-"""Names of months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+"""Names of months in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and
+Russian."""
 _MONTH_ABBREVIATIONS = {
     "jan": 1, "feb": 2, "febr": 2, "mar": 3, "mär": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8,
     "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12, "ene": 1, "abr": 4, "ago": 8,
@@ -48,7 +52,7 @@ _MONTH_ABBREVIATIONS = {
 _TIME = re.compile(
     r"(?:^|[\sTt,]+)(?:at |um |à |a las |alle |às |om )?(\d{1,2}):(\d{2})"
     r"(?::(\d{2})(?:[.,](\d{1,9}))?)?"
-    r" ?([AaPp]\.?[Mm]\.?)? ?(Z|z|UTC|GMT|[+-]\d{2}:?\d{2})?$"
+    r" ?([AaPp]\.?[Mm]\.?)? ?(Z|z|UTC|GMT|[EMP][SD]T|CES?T|MES?Z|[+-]\d{2}:?\d{2})?$"
 )
 # Other notations of a time: "14.30 Uhr", "14 Uhr", "14h30", "10 PM".
 _WORDED_TIME = re.compile(
@@ -56,6 +60,19 @@ _WORDED_TIME = re.compile(
     r"| ?(?=[ap]\.?m\b))",
     re.IGNORECASE,
 )
+_CJK_TIME = re.compile(r" ?(\d{1,2}) ?[時时시] ?(\d{1,2}) ?[分분](?: ?(\d{1,2}) ?[秒초])?")
+_NOON = re.compile(r"\b12(?::00)? noon\b", re.IGNORECASE)
+_ZONES = {
+    **{"EST": -5, "EDT": -4, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7},
+    **{"CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2},
+}
+"""Time zones by their names; CST, BST and IST are several."""
+_ERA = re.compile(r"(令和|平成|昭和)(元|\d{1,2})(?=年)")
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}
+"""The year before the first one of a Japanese era."""
+_JOINED_DATE = re.compile(r"(\d{1,2})([^\W\d_]{3,4})(\d{4}|\d{2})")
+_SHORT_YEAR = re.compile(r"(?<=\s)['’](\d{2})$")
+_POINTED_YEAR_FIRST = re.compile(r"(\d{4})\. ?(\d{1,2})\. ?(\d{1,2})\.")
 _YEAR_FIRST = re.compile(r"(\d{4})(?:[-/](\d{1,2})|[-/.](\d{1,2})[-/.](\d{1,2}))?")
 _CJK_DATE = re.compile(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월](?: ?(\d{1,2}) ?[日일])?")
 _COMPACT_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})")
@@ -77,7 +94,10 @@ _WEEKDAYS = """
 """
 # Words that a date may contain and that do not change it.
 _FILLERS = frozenset(
-    [*("of", "the", "de", "del", "den", "der", "le", "el", "di"), *list_words(_WEEKDAYS)]
+    [
+        *("of", "the", "de", "del", "den", "der", "le", "el", "di", "г", "года", "r", "roku"),
+        *list_words(_WEEKDAYS),
+    ]
 )
 _TUESDAY_OR_MARCH = "mar"
 """Abbreviation of martes, mardi and martedì as well as of marzo: a weekday before another month."""
@@ -138,14 +158,16 @@ def parse_readings(text: str, order: str = "") -> tuple[Moment, ...]:
     """Parses a date or time; returns every moment that the text may stand for.
 
     Recognises ISO 8601, other notations with the year first, month and year (06/2013), day first
-    with points (5.6.2024), 2024年6月5日, and month names in seven languages. Notations with slashes
+    with points (5.6.2024), 2024年6月5日, and month names in nine languages. Notations with slashes
     or hyphens and the year last have two readings (05/06/2024), day first and month first, unless
     ``order`` decides (``day_first`` or ``month_first``), day and month are equal, or one is above
     12. Years of two digits are 1969 to 2068.
     """
     if len(text) > MAX_DATE_LENGTH:
         return ()
-    text = _WORDED_TIME.sub(_write_clock, text.strip())
+    text = _WORDED_TIME.sub(_write_clock, _NOON.sub("12:00", text.strip()))
+    if not text.isascii():
+        text = _CJK_TIME.sub(_write_cjk_time, _ERA.sub(_write_year, text))
     clock: datetime.time | None = None
     match = _TIME.search(text)
     if match is not None:
@@ -198,12 +220,13 @@ def _drop_midnight(moment: Moment) -> Moment:
 
 
 _MIDNIGHT = datetime.time()
-_Date = tuple[int, int | None, int | None]
+_LEAP_YEAR = 2000
+_Date = tuple[int | None, int | None, int | None]
 
 
 def _exists(date: _Date) -> bool:
     try:
-        datetime.date(date[0], date[1] or 1, date[2] or 1)
+        datetime.date(_LEAP_YEAR if date[0] is None else date[0], date[1] or 1, date[2] or 1)
     except ValueError:
         return False
     return True
@@ -217,6 +240,9 @@ def _parse_numeric_date(text: str, order: str) -> tuple[_Date, ...]:
         return (
             (int(match[1]), int(month) if month else None, int(match[4]) if match[4] else None),
         )
+    match = _POINTED_YEAR_FIRST.fullmatch(text)
+    if match is not None:
+        return ((int(match[1]), int(match[2]), int(match[3])),)
     match = _COMPACT_DATE.fullmatch(text) or _CJK_DATE.fullmatch(text)
     if match is not None:
         return ((int(match[1]), int(match[2]), int(match[3]) if match[3] else None),)
@@ -244,6 +270,10 @@ def _read_year(digits: str) -> int:
 
 
 def _parse_worded_date(text: str) -> _Date | None:
+    text = _SHORT_YEAR.sub(lambda match: str(_read_year(match[1])), text)
+    joined = _JOINED_DATE.fullmatch(text)
+    if joined is not None:
+        text = " ".join(joined.groups())
     words = [
         word for word in _WORD_SEPARATORS.split(fold_case(text)) if word and word not in _FILLERS
     ]
@@ -266,14 +296,30 @@ def _parse_worded_date(text: str) -> _Date | None:
             year = _read_year(word)
         else:
             return None
-    if year is None or month is None:
+    if month is None or (year is None and not _is_day_first(words, day)):
         return None
     return year, month, day
+
+
+def _is_day_first(words: list[str], day: int | None) -> bool:
+    """Returns whether two words are a day and a month for sure; "Mar 24" may be March 2024."""
+    if day is None or len(words) != 2:
+        return False
+    return words[0][0].isdecimal() or not words[1].isdecimal()
 
 
 def _write_clock(match: re.Match[str]) -> str:
     """Returns a time in digits, for one in words."""
     return f"{match[1]}:{match[2] or match[3] or '00'}{'' if match[3] else ' '}"
+
+
+def _write_cjk_time(match: re.Match[str]) -> str:
+    second = f":{match[3].zfill(2)}" if match[3] else ""
+    return f" {match[1]}:{match[2].zfill(2)}{second}"
+
+
+def _write_year(match: re.Match[str]) -> str:
+    return str(_ERAS[match[1]] + (1 if match[2] == "元" else int(match[2])))
 
 
 def _parse_clock(match: re.Match[str]) -> datetime.time | None:
@@ -287,6 +333,8 @@ def _parse_clock(match: re.Match[str]) -> datetime.time | None:
     offset_text = match[6]
     if offset_text in {"Z", "z", "UTC", "GMT"}:
         zone = datetime.UTC
+    elif offset_text in _ZONES:
+        zone = datetime.timezone(datetime.timedelta(hours=_ZONES[offset_text]))
     elif offset_text:
         digits = offset_text[1:].replace(":", "")
         offset = datetime.timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
@@ -327,3 +375,39 @@ def _count_days_between(first: Moment, second: Moment) -> float:
             return float("inf")
         days.append(datetime.date(moment.year, moment.month, moment.day).toordinal())
     return abs(days[0] - days[1])
+
+
+MAX_DURATION_LENGTH: Final = 40
+"""Maximum length of a text that is parsed as a duration."""
+_NUMBER: Final = r"\d+(?:[.,]\d+)?"
+_DURATION: Final = re.compile(
+    rf"(?P<sign>[+-]?)P(?=\d|T\d)(?:(?P<Y>{_NUMBER})Y)?(?:(?P<M>{_NUMBER})M)?(?:(?P<W>{_NUMBER})W)?"
+    rf"(?:(?P<D>{_NUMBER})D)?"
+    rf"(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?",
+    re.ASCII,
+)
+_MONTHS_OF: Final = {"Y": 12, "M": 1}
+_SECONDS_OF: Final = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+def read_duration(text: str) -> tuple[Decimal, Decimal] | None:
+    """Returns the months and seconds of a duration of ISO 8601; ``None`` if a text is none.
+
+    A month has no fixed number of days, and a day counts as 24 hours.
+    """
+    if not text.lstrip("+-").startswith("P") or len(text) > MAX_DURATION_LENGTH:
+        return None
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return None
+    sign = -1 if match["sign"] == "-" else 1
+
+    def add_up(factors: dict[str, int]) -> Decimal:
+        parts = (
+            Decimal(match[name].replace(",", ".")) * factor
+            for name, factor in factors.items()
+            if match[name]
+        )
+        return sign * sum(parts, Decimal())
+
+    return add_up(_MONTHS_OF), add_up(_SECONDS_OF)

@@ -18,19 +18,25 @@ from eval.extraction.matchers.identifiers import (
 )
 from eval.extraction.matchers.lists import MATCHERS as LIST_MATCHERS
 from eval.extraction.matchers.match_result import Matcher
-from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
+from eval.extraction.matchers.normalisation import normalise_spacing
 from eval.extraction.matchers.quantities import (
     match_exact_number,
     match_near_number,
     match_number,
     match_quantity,
 )
-from eval.extraction.matchers.strings import match_exact_text, match_fuzzy_text, match_partial_text
+from eval.extraction.matchers.strings import (
+    fold_harmless_case,
+    match_exact_text,
+    match_fuzzy_text,
+    match_literal_text,
+    match_partial_text,
+)
 from eval.extraction.settings import Matching
 
 TEXT_MATCHERS: dict[str, Matcher] = {
     "exact": match_exact_text,
-    "literal": match_exact_text,
+    "literal": match_literal_text,
     "enum": match_exact_text,
     "partial": match_partial_text,
     "fuzzy": match_fuzzy_text,
@@ -86,8 +92,10 @@ def to_canonical_value(value: Any, matcher: str, matching: Matching) -> Hashable
         normalised = normalise(value) if normalise is not None else None
         if normalised:
             return normalised
+        if matcher == "literal":
+            return value
         text = normalise_spacing(value, matching)
-        return text if matching.case_sensitive else fold_case(text)
+        return text if matching.case_sensitive else fold_harmless_case(text)
     if isinstance(value, bool) or value is None:
         return ("json", value)
     if isinstance(value, float):

@@ -7,6 +7,7 @@ be switched off (``Matching.rules``); what no rule accepts has the score of the 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -17,9 +18,7 @@ from eval.extraction.matchers.amounts import (
     Amount,
     are_ambiguous_amounts,
     find_amount_rule,
-    is_written_alike,
     parse_amount,
-    to_decimal,
 )
 from eval.extraction.matchers.currencies import find_currency
 from eval.extraction.matchers.dates import (
@@ -28,6 +27,7 @@ from eval.extraction.matchers.dates import (
     has_same_date,
     is_ambiguous_date,
     parse_readings,
+    read_duration,
 )
 from eval.extraction.matchers.identifiers import (
     has_scheme,
@@ -37,7 +37,16 @@ from eval.extraction.matchers.identifiers import (
     normalise_phone,
     normalise_url,
 )
+from eval.extraction.matchers.json_types import (
+    find_boolean_rule,
+    find_number_rule,
+    read_amount,
+    reads_same,
+)
+from eval.extraction.matchers.names import is_inverted
 from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.matchers.notation import MAX_NOTATION_LENGTH, fold_notation, list_digits
+from eval.extraction.matchers.ranges import is_same_range
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.spellings import (
     MAX_FOLDED_LENGTH,
@@ -50,6 +59,7 @@ from eval.extraction.matchers.spellings import (
     is_phone_like,
 )
 from eval.extraction.matchers.strings import differs_by_case
+from eval.extraction.matchers.units import differs_in_unit
 from eval.extraction.settings import Matching, Rule
 from kg.base.errors import SettingError
 
@@ -68,11 +78,6 @@ TEXT_PLACEHOLDERS: Final = frozenset(
 )
 """Texts that mean "no value", where null would be correct."""
 
-_BOOLEAN_WORDS: Final = {
-    **dict.fromkeys(["true", "yes", "y", "1", "ja", "oui", "sí", "si"], True),
-    **dict.fromkeys(["false", "no", "n", "0", "nein", "non"], False),
-}
-
 Judge = Callable[[str, str, str], bool]
 """Takes the expected text, the predicted text and the path of the field."""
 
@@ -86,9 +91,9 @@ def find_rule(node: SchemaNode, expected: Any, predicted: Any, matching: Matchin
     if isinstance(expected, str) and isinstance(predicted, str):
         return _find_text_rule(node, expected, predicted, matching)
     if isinstance(expected, bool) or isinstance(predicted, bool):
-        return _find_boolean_rule(node, expected, predicted, matching)
+        return find_boolean_rule(node, expected, predicted, matching)
     if isinstance(expected, str) or isinstance(predicted, str):
-        return _find_number_rule(expected, predicted, matching)
+        return find_number_rule(node, expected, predicted, matching)
     return ""
 
 
@@ -142,7 +147,7 @@ def is_ambiguous_pair(expected: Any, predicted: Any, matching: Matching) -> bool
     another language.
     """
     if "numbers" in matching.rules and isinstance(expected, str) | isinstance(predicted, str):
-        amounts = _read_amount(expected, matching), _read_amount(predicted, matching)
+        amounts = read_amount(expected, matching), read_amount(predicted, matching)
         if amounts[0] is not None and amounts[1] is not None:
             return are_ambiguous_amounts(amounts[0], amounts[1])
     if not isinstance(expected, str) or not isinstance(predicted, str):
@@ -217,10 +222,16 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         rule = _find_structured_rule(first, second, matching)
         if rule is not None:
             return rule
+        if "ranges" in rules and is_same_range(first.text, second.text, matching):
+            return "ranges"
     if first.folded == second.folded:
         return "typography" if "typography" in rules else ""
     if first.currency and first.currency == second.currency and "currencies" in rules:
         return "currencies"
+    if "punctuation" in rules and _is_same_choice(node, expected, predicted):
+        return "punctuation"
+    if "names" in rules and is_inverted(first.text, second.text):
+        return "names"
     # The letters are tested first because folding punctuation takes many steps.
     if (
         "punctuation" in rules
@@ -228,6 +239,8 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         and not differ_in_punctuation(first.text, second.text)
     ):
         return "punctuation"
+    if "notation" in rules and _has_same_notation(first, second, matching):
+        return "notation"
     if "accents" in rules:
         bare = [drop_accents(fold_punctuation(one.folded)) for one in (first, second)]
         if bare[0] == bare[1]:
@@ -236,7 +249,7 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         is_same = _is_same_address(first.text, second.text)
         if is_same and "identifiers" in rules:
             return "identifiers"
-    if "booleans" in rules and node.types == ("boolean",) and _reads_same(expected, predicted):
+    if "booleans" in rules and node.types == ("boolean",) and reads_same(expected, predicted):
         return "booleans"
     if matching.judge and load_judge(matching.judge)(expected, predicted, node.path):
         return "judge"
@@ -254,6 +267,9 @@ def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matchin
         is_same_date = has_same_date(first.readings, second.readings)
         if is_same_date is not None:
             return "dates" if is_same_date else ""
+    durations = read_duration(first.text), read_duration(second.text)
+    if None not in durations:
+        return "units" if durations[0] == durations[1] and "units" in rules else ""
     if first.amount is not None and second.amount is not None:
         if _differs_in_zeros(first.text, second.text):
             return ""
@@ -269,7 +285,46 @@ def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matchin
         numbers = [normalise_phone(text).lstrip("+") for text in texts if could_be_phone(text)]
         if len(numbers) == 2 and numbers[0] == numbers[1]:
             return "phones"
-    return "identifiers" if "identifiers" in rules and has_same_code(*texts) else None
+    if "identifiers" not in rules or not has_same_code(*texts):
+        return None
+    return None if differs_in_unit(first.text, second.text) else "identifiers"
+
+
+def _is_same_choice(node: SchemaNode, first: str, second: str) -> bool:
+    """Returns whether one of two texts is a choice, and the other is it with other separators.
+
+    That is "in progress" for "IN_PROGRESS", if no other choice could be meant.
+    """
+    if node.allowed is None or node.has_choice(first) == node.has_choice(second):
+        return False
+    folded = _fold_choice(first)
+    if folded != _fold_choice(second):
+        return False
+    choices = [json.loads(choice) for choice in node.allowed]
+    return sum(isinstance(one, str) and _fold_choice(one) == folded for one in choices) == 1
+
+
+def _fold_choice(text: str) -> str:
+    return fold_case(_BETWEEN_WORDS.sub(" ", text.strip()))
+
+
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
+
+
+def _has_same_notation(first: _Spelling, second: _Spelling, matching: Matching) -> bool:
+    """Returns whether two texts differ only in how operators and quantities are written."""
+    if not first.has_digits or not second.has_digits:
+        return False
+    if max(len(first.text), len(second.text)) > MAX_NOTATION_LENGTH:
+        return False
+    if list_digits(first.text) != list_digits(second.text):
+        return False
+    has_comma = matching.decimal_mark == "comma"
+    texts = [fold_notation(one.text, has_comma=has_comma) for one in (first, second)]
+    is_same = fold_case(texts[0]) == fold_case(texts[1]) or (
+        "punctuation" in matching.rules and not differ_in_punctuation(*texts)
+    )
+    return is_same and not differs_in_unit(*texts, strict=True)
 
 
 def _differs_in_zeros(first: str, second: str) -> bool:
@@ -286,61 +341,6 @@ def _differs_in_zeros(first: str, second: str) -> bool:
 
 
 _DOTTED_PAIR: Final = re.compile(r"\d+\.\d+")
-
-
-def _find_number_rule(expected: Any, predicted: Any, matching: Matching) -> str:
-    """Returns the rule by which a JSON number and a text are the same value."""
-    if "types" not in matching.rules:
-        return ""
-    amounts = _read_amount(expected, matching), _read_amount(predicted, matching)
-    if amounts[0] is None or amounts[1] is None:
-        return ""
-    if isinstance(expected, float) and is_written_alike(amounts[0], amounts[1]):
-        # The gold number decides what the three digits of "$1.234" are.
-        rule = find_amount_rule(amounts[0], amounts[1]._replace(is_open=False))
-    else:
-        rule = find_amount_rule(amounts[0], amounts[1])
-    text = expected if isinstance(expected, str) else predicted
-    if rule == "numbers" and text.strip().lstrip("-").replace(".", "", 1).isdecimal():
-        return "types"
-    return rule if rule and rule in matching.rules else ""
-
-
-def _read_amount(value: Any, matching: Matching) -> Amount | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        return parse_amount(value, matching.decimal_mark)
-    if not isinstance(value, int | float):
-        return None
-    number = to_decimal(value)
-    return None if number is None else Amount(number, "", percent=False, unit="")
-
-
-def _find_boolean_rule(node: SchemaNode, expected: Any, predicted: Any, matching: Matching) -> str:
-    """Returns the rule by which a boolean and a word, or 0 or 1 where the schema says boolean."""
-    if "booleans" not in matching.rules:
-        return ""
-    number_counts = node.types == ("boolean",)
-    readings: list[bool | None] = []
-    for value in (expected, predicted):
-        if isinstance(value, bool):
-            readings.append(value)
-        elif isinstance(value, str):
-            word = fold_case(value.strip())
-            if word in ("0", "1") and not number_counts:
-                return ""
-            readings.append(_BOOLEAN_WORDS.get(word))
-        elif isinstance(value, int | float) and number_counts and value in (0, 1):
-            readings.append(bool(value))
-        else:
-            return ""
-    return "booleans" if readings[0] is not None and readings[0] == readings[1] else ""
-
-
-def _reads_same(first: str, second: str) -> bool:
-    readings = _BOOLEAN_WORDS.get(fold_case(first)), _BOOLEAN_WORDS.get(fold_case(second))
-    return readings[0] is not None and readings[0] == readings[1]
 
 
 def _is_same_address(first: str, second: str) -> bool:

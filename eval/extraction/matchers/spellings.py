@@ -35,6 +35,7 @@ _INITIALS: Final = re.compile(rf"(?<![\w.])((?:{_LETTER}\.)+)(?={_LETTER}{{2}})"
 _SPACED_INITIALS: Final = re.compile(rf"(?<!\w)({_LETTER}\.)\s+(?={_LETTER}\.)")
 _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _AMOUNT_IN_BRACKETS: Final = re.compile(r"[^\w]*\d[\d.,' ]*[^\w]*")
+_QUOTED: Final = re.compile(r'"[^"]+"')
 _QUOTES: Final = re.compile(r"""(?<![\w'"])["']+|(?<!\d)["']+(?!\w)""")
 _IN_WORD: Final = re.compile(rf"(?<={_LETTER})[\"'](?={_LETTER})")
 _AFTER_WORD: Final = re.compile(rf"(?<={_LETTER})[\"'](?=\d)")
@@ -54,8 +55,8 @@ _AT_SLASH: Final = re.compile(r"\s*/\s*")
 _MAIL: Final = re.compile(r"\w@\w")
 _AND: Final = re.compile(r"(?<=\s)&(?=\s)")
 
-_CODE: Final = re.compile(r"[^\W_]+(?:[ \-./][^\W_]+)*")
-_CODE_SEPARATOR: Final = re.compile(r"[ \-./]")
+_CODE: Final = re.compile(r"[^\W_]+(?:[ \-./_][^\W_]+)*")
+_CODE_SEPARATOR: Final = re.compile(r"[ \-./_]")
 _POINT: Final = re.compile(r"(?<=\d)[./](?=\d)")
 # A number with a decimal point, or two numbers of which at least one has it; maybe with a currency
 # before it and a unit after it.
@@ -65,9 +66,21 @@ _DECIMAL: Final = re.compile(
 )
 # A version, the number of a section or an IP address: the number of digits in each part counts.
 _DOTTED: Final = re.compile(r"\d{1,3}(?:\.\d{1,3})+")
+_NUMBER: Final = r"(?:[1-9]\d{0,2}(?: \d{3})+|[1-9]\d{0,5})"
 _RANGE: Final = re.compile(
-    rf"([1-9]\d{{0,5}})-([1-9]\d{{0,5}})(?: {_LETTER}{{1,15}}|{_LETTER}{{2,15}})?"
+    rf"({_NUMBER})-({_NUMBER})(?P<unit> ?{_LETTER}{{1,15}}(?:/{_LETTER}{{1,15}})?)?"
 )
+_YEARS: Final = re.compile(r"(?:fy ?)?(?:1[89]|20)\d\d([-/])(?:(?:1[89]|20)?\d\d)", re.I)
+"""Two years, or a year of accounts: "2023-24", "2023/2024"."""
+_GROUPED: Final = r"[1-9]\d{0,2}(?: \d{3})+"
+_NUMBERS_APART: Final = re.compile(rf"(?!{_GROUPED}$){_GROUPED}(?: {_GROUPED})+")
+_CODES_APART: Final = re.compile(r"([^\W\d_]{1,3})\d+-\1\d+")
+"""From one code to another: "A100-A200"."""
+_SMALL_NUMBERS: Final = re.compile(rf"\d{{1,3}}(?:[-/]\d{{1,3}})+(?: ?{_LETTER}{{1,15}})?")
+"""Blood pressures, ratios, scores and days: "120-80", "101-99", "12-14-16"."""
+_SEVERAL: Final = (_YEARS, _SMALL_NUMBERS, _NUMBERS_APART, _CODES_APART)
+_SHORT_CODE: Final = re.compile(r"[^\W\d_]{2,4}[ -]?\d{2,}")
+"""A short code of letters and digits: "IP 67", "AB-12"."""
 MIN_CODE_LENGTH: Final = 5
 """Minimum number of letters and digits of an identifier whose separators do not count."""
 MIN_CODE_DIGITS: Final = 3
@@ -125,6 +138,8 @@ def fold_punctuation(text: str) -> str:
     """
     if "://" in text or "www." in text or ("@" in text and _MAIL.search(text)):
         return text
+    if _QUOTED.fullmatch(text):
+        text = text[1:-1]
     text = _BRACKETS.sub(_open_brackets, text)
     text = _INITIALS.sub(r"\1 ", _SPACED_INITIALS.sub(r"\1", text))
     text = _ACRONYM.sub(lambda match: match[0].replace(".", ""), text)
@@ -168,29 +183,55 @@ def has_same_code(first: str, second: str) -> bool:
     """Returns whether two identifiers differ only in their separators.
 
     Both are folded texts. Separators may be of another kind at the same places, or missing on one
-    side altogether; "12-345" and "123-45" are different. A decimal point, the bar of a fraction,
-    the hyphen of a range and the points of a version or an IP address are no separators.
+    side: altogether, or between letters and a number after them; "12-345" and "123-45" are
+    different. A decimal point, the bar of a fraction, the hyphen of a range and the points of a
+    version or an IP address are no separators.
     """
     if not _CODE.fullmatch(first) or not _CODE.fullmatch(second):
         return False
     if _DECIMAL.fullmatch(first) or _DECIMAL.fullmatch(second):
         return False
-    codes = [_CODE_SEPARATOR.sub("", text) for text in (first, second)]
-    if codes[0] != codes[1] or len(codes[0]) < MIN_CODE_LENGTH:
+    code = _CODE_SEPARATOR.sub("", first)
+    if code != _CODE_SEPARATOR.sub("", second):
         return False
-    if sum(map(str.isdecimal, codes[0])) < MIN_CODE_DIGITS:
+    if len(code) < MIN_CODE_LENGTH or sum(map(str.isdecimal, code)) < MIN_CODE_DIGITS:
+        return all(map(_SHORT_CODE.fullmatch, (first, second)))
+    separators = _find_separators(first), _find_separators(second)
+    fewer, more = sorted(separators, key=len)
+    if not fewer.keys() <= more.keys():
         return False
-    if first == codes[0] or second == codes[0]:
-        return not _is_numeric(second if first == codes[0] else first)
-    return _CODE_SEPARATOR.sub("-", first) == _CODE_SEPARATOR.sub("-", second)
+    if fewer != more:
+        if _YEARS.fullmatch(first) and _YEARS.fullmatch(second):
+            return True
+        # Three numbers or more, with separators on both sides, are no range or ratio.
+        n_between = sum(code[at - 1].isdecimal() and code[at].isdecimal() for at in fewer)
+        if n_between < 2 and any(map(_has_numbers, (first, second))):
+            return False
+    if not fewer:
+        return not _is_dotted(first if more is separators[0] else second)
+    missing = more.keys() - fewer.keys()
+    return all(code[at - 1].isalpha() and code[at].isdecimal() for at in missing)
 
 
-def _is_numeric(text: str) -> bool:
-    """Returns whether the separators of a text with digits are part of a number, or of several."""
-    if _DOTTED.fullmatch(text) or len(_POINT.findall(text)) == 1:
+def _find_separators(text: str) -> dict[int, str]:
+    """Returns the separators of a code by the number of letters and digits before them."""
+    return {match.start() - n: match[0] for n, match in enumerate(_CODE_SEPARATOR.finditer(text))}
+
+
+def _is_dotted(text: str) -> bool:
+    """Returns whether the points of a text are those of a number, a version or an IP address."""
+    return _DOTTED.fullmatch(text) is not None or len(_POINT.findall(text)) == 1
+
+
+def _has_numbers(text: str) -> bool:
+    """Returns whether the separators of a text are between numbers, as in a range or a ratio."""
+    if any(one.fullmatch(text) for one in _SEVERAL):
         return True
     limits = _RANGE.fullmatch(text)
-    return limits is not None and int(limits[1]) < int(limits[2])
+    if limits is None:
+        return False
+    ends = [int(end.replace(" ", "")) for end in limits.group(1, 2)]
+    return ends[0] < ends[1] or " " in limits[1] + limits[2]
 
 
 def is_phone_like(text: str) -> bool:

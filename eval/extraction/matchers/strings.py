@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from eval.extraction.matchers.identifiers import differs_in_path
+from eval.extraction.matchers.identifiers import differs_in_path, is_url
 from eval.extraction.matchers.match_result import (
     EQUAL,
     FULL_SIMILARITY,
@@ -17,7 +17,7 @@ from eval.extraction.matchers.match_result import (
     accept_within,
 )
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
-from eval.extraction.matchers.units import differs_in_unit
+from eval.extraction.matchers.units import differs_in_unit, fold_case_but_units
 from eval.extraction.settings import Matching
 from kg.base.plain_text import list_words
 
@@ -49,6 +49,8 @@ _MIN_PREFIXED_LETTERS = 4
 """Minimum length of a word that a prefix may negate: "valid" and "invalid", not "to" and "into"."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
+_CASED = re.compile(r"\d\s*[^\W\d_]*[A-Z]|^[A-Z][a-z]$|^[a-z][A-Z]$|^(?:https?:|www\.).*[A-Z]")
+
 _IDENTICAL: MatchResult = (True, 1.0, FULL_SIMILARITY, "")
 
 
@@ -64,6 +66,13 @@ def match_exact_text(
     return UNEQUAL
 
 
+def match_literal_text(
+    expected: str, predicted: str, _: Matching, __: float | None = None
+) -> MatchResult:
+    """Matches texts by every character: score 1 if equal, else 0."""
+    return EQUAL if expected == predicted else UNEQUAL
+
+
 def is_same_but_for_case(first: str, second: str) -> bool:
     """Returns whether two texts differ at most in case, and are the same value."""
     return fold_case(first) == fold_case(second) and not differs_by_case(first, second)
@@ -75,6 +84,13 @@ def differs_by_case(first: str, second: str) -> bool:
     It does in units, and in web addresses after the host.
     """
     return differs_in_unit(first, second) or differs_in_path(first, second)
+
+
+def fold_harmless_case(text: str) -> str:
+    """Returns a text in lower case where its case does not count."""
+    if not _CASED.search(text):
+        return fold_case(text)
+    return text if is_url(text) else fold_case_but_units(text)
 
 
 def match_partial_text(

@@ -9,13 +9,65 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
+from eval.extraction.matchers.currencies import find_currency
+from eval.extraction.matchers.normalisation import fold_case
+from kg.base.plain_text import list_words
+
 _UNIT: Final = re.compile(r"[a-zA-Zµμ°Ω]{1,15}[²³23]?(?:/[a-zA-Zµμ°Ω]{1,15}[²³23]?)?")
-_UNIT_AT_END: Final = re.compile(r"[\d.,]\s*([^\W\d_]{2,5}(?:/[^\W\d_]{1,4})?)\W*$")
-"""A unit after a number at the end of a text. A single letter is none, as in "Main Road 12 A"; in a
-text in capitals, "900 G" are grams."""
-_BITS_OR_BYTES: Final = re.compile(r"[kKMGTPE]i?[bB](?:ps|/[^\W\d_]{1,4})?")
+_NUMBER_WITH_UNIT: Final = re.compile(
+    r"(?P<number>[\d.,]*\d)(?P<space>\s*)(?P<unit>[^\W\d_]{1,5}(?:/[^\W\d_]{1,4})?)(?![\w/])"
+)
+_DECIMAL: Final = re.compile(r"\d+[.,]\d+")
+_DATA: Final = re.compile(
+    r"(?P<prefix>[kKmMgGtTpPeE]i?)?(?P<unit>[bB])(?P<rate>ps|/[^\W\d_]{1,4})?"
+)
+"""Bits and bytes, as sizes or rates."""
 _UNLIKELY_UNIT: Final = re.compile(r"(?:constant|_of_light|_charge)$|\w(?:year|barn)$")
 """Names of units of ``pint`` that are hardly meant: constants as "k", and those of "ma", "db"."""
+_HYPHEN: Final = re.compile(r"(?<=[^\W\d_]) ?- ?(?=[^\W\d_])")
+_TORQUE: Final = re.compile(r"([kmM]?N)(c?m)")
+_BIT_RATE: Final = re.compile(r"([kMGT]?)bps")
+"""The rate of bits, which ``pint`` reads as that of symbols."""
+_OTHER_MEANINGS: Final = frozenset(["fps"])
+"""Symbols of ``pint`` that mean something else in documents: frames, not feet."""
+_ELEMENTS: Final = frozenset(
+    list_words("Bh Bi Bk Cf Cn Co Cs Cu Hf Hs Nb Nh Ni Np Os Pb Po Pu Sb Sc Sn Yb")
+)
+"""Symbols of elements of which both letters are elements too: "Co" is cobalt and "CO" a gas. Words
+such as "No" and "Si" (yes) are left out."""
+_WORDS: Final = {
+    "year": "y yrs jahr jahre jahren an ans année années año años anno anni ano anos jaar jaren",
+    "month": "monat monate monaten mois mes meses mese mesi mês maand maanden",
+    "week": "woche wochen semaine semaines semana semanas settimana settimane weken",
+    "day": "tag tage tagen jour jours día días giorno giorni dia dias dagen",
+    "hour": "stunde stunden std heure heures hora horas ora ore uur uren",
+    "minute": "minuten minuto minutos minuti minuut",
+    "second": "sekunde sekunden seconde secondes segundo segundos secondi seconden",
+    "gram": "gramm gramme grammes gramo gramos grammo grammi grama gramas",
+    "kilogram": "kilogramm kilogramme kilogrammes kilogramo kilogramos chilogrammo chilogrammi",
+    "liter": "litro litros litri",
+    "meter": "mètre mètres metro metros metri",
+    "kilometer": "kilomètre kilomètres kilómetro kilómetros chilometro chilometri",
+    "inch": '" zoll',
+    "degree_Celsius": "degree_celsius degrees_celsius deg_c degrees_c degree_c grad_celsius",
+    "degree_Fahrenheit": "degree_fahrenheit degrees_fahrenheit deg_f degrees_f degree_f",
+}
+_NAMES: Final = {name: unit for unit, names in _WORDS.items() for name in list_words(names)}
+"""Names in other languages and spellings, in lower case, "_" for a space → the name that ``pint``
+reads. Those that are symbols of ``pint`` are left out: "dag" are decagrams."""
+_KINDS: Final = {
+    **dict.fromkeys(["sievert", "rem"], "equivalent dose"),
+    **dict.fromkeys(["gray", "rads"], "absorbed dose"),
+    **dict.fromkeys(["becquerel", "curie", "rutherford", "counts_per_second"], "activity"),
+    **dict.fromkeys(["bit", "byte"], "information"),
+    **dict.fromkeys(["lumen", "lux"], "luminous flux"),
+    **dict.fromkeys(["radian", "degree", "turn", "grade", "arcminute", "arcsecond"], "angle"),
+    **dict.fromkeys(["revolutions_per_minute", "revolutions_per_second"], "angle"),
+    **dict.fromkeys(["steradian", "square_degree"], "solid angle"),
+    **{"volt_ampere": "apparent power", "baud": "symbols", "hertz": "frequency"},
+    **dict.fromkeys(["decibel", "neper", "bel"], "level"),
+}
+"""Kinds of quantities that have the dimension of another: a gray is no sievert."""
 
 
 @cache
@@ -35,9 +87,19 @@ def parse_unit(text: str) -> Any:
 @lru_cache(1_000)
 def _read_unit(text: str) -> Any:
     """Returns the unit of ``pint`` that is written so, or ``None``."""
-    if not _UNIT.fullmatch(text.replace(" ", "").replace("_", "")):
+    text = _HYPHEN.sub(" ", text)
+    known = _NAMES.get(text.replace(" ", "_").lower())
+    if known is not None:
+        return get_unit_registry().parse_units(known)
+    if text in _OTHER_MEANINGS or not _UNIT.fullmatch(text.replace(" ", "").replace("_", "")):
         return None
-    name = text.replace("²", "**2").replace("³", "**3").replace(" ", "_")
+    torque, rate = _TORQUE.fullmatch(text), _BIT_RATE.fullmatch(text)
+    if torque is not None:
+        name = f"{torque[1]}*{torque[2]}"
+    elif rate is not None:
+        name = f"{rate[1]}bit/s"
+    else:
+        name = text.replace("²", "**2").replace("³", "**3").replace(" ", "_")
     try:
         # The calorie of food, which ``pint`` does not know, is a thousand others.
         return get_unit_registry().parse_units("kcal" if name == "Cal" else name)
@@ -46,15 +108,91 @@ def _read_unit(text: str) -> Any:
         return None
 
 
-def differs_in_unit(first: str, second: str) -> bool:
-    """Returns whether two texts that are the same but for case end with different units.
+@lru_cache(1_000)
+def find_quantity_kind(text: str) -> tuple[Any, ...] | None:
+    """Returns what can be converted into each other; ``None`` if the text is no unit.
 
-    "5 mW" and "5 MW" are different, and "5 Gb" and "5 GB".
+    That is the dimension, the kind of quantity where several have that dimension, and for a ratio
+    of two things of one dimension also that: "g/kg" is a share by mass, "mL/L" one by volume.
     """
-    units = [
-        match[1] for match in (_UNIT_AT_END.search(first), _UNIT_AT_END.search(second)) if match
-    ]
-    return len(units) == 2 and not is_same_unit(*units)
+    unit = parse_unit(text)
+    if unit is None:
+        return None
+    registry = get_unit_registry()
+    parts = registry.Quantity(1, unit).unit_items()
+    names = {next(iter(registry.parse_unit_name(name)), ("", name))[1] for name, _ in parts}
+    kinds = {_KINDS[name] for name in names & _KINDS.keys()}
+    if {"newton", "meter"} <= names and not text.count("/"):
+        kinds.add("torque")
+    base: tuple[Any, ...] = ()
+    if unit.dimensionless and "/" in text:
+        part = parse_unit(text.partition("/")[0])
+        base = (text if part is None else part.dimensionality,)
+    return (unit.dimensionality, frozenset(kinds), *base)
+
+
+def differs_in_unit(first: str, second: str, *, strict: bool = False) -> bool:
+    """Returns whether two texts that are the same but for case have different units or symbols.
+
+    "5 mW" and "5 MW" are different, and "5 Gb" and "5 GB"; "10 S" and "10 s", "0.1 M NaCl" and
+    "0.1 m NaCl"; of two letters, also without a number, "Mg" and "mg", "CO" and "Co". Where one of
+    the texts has one case only, its letters say less: "12 A MAIN ROAD" is "12 a main road". If
+    ``strict``, each letter after a number is a unit.
+    """
+    if len(first) == len(second) == 2 and first.isalpha():
+        return _differ_as_symbols(first, second)
+    matches = (_NUMBER_WITH_UNIT.finditer(text) for text in (first, second))
+    return any(
+        one["unit"] != other["unit"]
+        and (strict or len(one["unit"]) > 1 or _is_certain_unit(one, first, second))
+        and not is_same_unit(one["unit"], other["unit"])
+        for one, other in zip(*matches, strict=False)
+    )
+
+
+def fold_case_but_units(text: str) -> str:
+    """Returns a text in lower case, except for units and symbols of which the case counts."""
+    if len(text) == 2 and text.isalpha():
+        keeps_case = text in _ELEMENTS or not is_same_unit(text, text.lower())
+        return text if keeps_case else fold_case(text)
+    folded = fold_case(text)
+    if len(folded) != len(text):
+        return folded
+    for match in _NUMBER_WITH_UNIT.finditer(text):
+        unit = match["unit"]
+        is_unit = len(unit) > 1 or _is_certain_unit(match, text, text)
+        # "mW" and "MW" are units, and "mw" is none.
+        is_only_so = _read_unit(unit.lower()) is None and _read_unit(unit) is not None
+        if is_unit and (is_only_so or not is_same_unit(unit, unit.lower())):
+            folded = folded[: match.start("unit")] + unit + folded[match.end("unit") :]
+    return folded
+
+
+def _is_certain_unit(match: re.Match[str], text: str, other: str) -> bool:
+    """Returns whether a single letter after a number is a unit, and not part of an address.
+
+    It is so after a decimal number, and after a number and a space where the text starts with them
+    and ends there, or other letters show that case is no accident. "5 M EUR" is an amount of money.
+    """
+    if match["unit"] in "gG" or any(map(find_currency, text.split())):
+        return False  # "900 G" are grams in capitals
+    if _DECIMAL.fullmatch(match["number"]):
+        return True
+    starts = not text[: match.start()].strip("+-−± ")
+    is_whole = match.end() == len(text.rstrip(" ."))
+    has_one_case = any(one.isupper() or one.islower() for one in (text, other))
+    return bool(match["space"]) and starts and (is_whole or not has_one_case)
+
+
+def _differ_as_symbols(first: str, second: str) -> bool:
+    """Returns whether two symbols of two letters that are the same but for case are different.
+
+    "Mg" and "mg" are two units, "Co" is an element and "CO" two; "DE" is "de", and "GO" is "Go".
+    """
+    for one, other in ((first, second), (second, first)):
+        if one in _ELEMENTS and other.isupper():
+            return True
+    return not is_same_unit(first, second)
 
 
 def is_same_unit(first: str, second: str) -> bool:
@@ -66,15 +204,30 @@ def is_same_unit(first: str, second: str) -> bool:
     """
     if first == second or first.lower() != second.lower():
         return first == second
-    if first[0] == second[0] and all(map(_BITS_OR_BYTES.fullmatch, (first, second))):
-        return ("B" in first) == ("B" in second)
+    if " " in first:
+        return all(map(is_same_unit, first.split(), second.split()))
+    data = _DATA.fullmatch(first), _DATA.fullmatch(second)
+    if len(first) > 1 and data[0] and data[1]:
+        return _read_data_unit(data[0]) == _read_data_unit(data[1])
     units = _read_unit(first), _read_unit(second)
     if units[0] is None or units[1] is None or units[0] == units[1]:
         return True
     if len(first) > 1 and units[0].dimensionality == units[1].dimensionality:
+        return False
+    if _TORQUE.fullmatch(first) or _TORQUE.fullmatch(second):
         return False
     is_capitalised = len(first) > 1 and any(
         one in (other.upper(), other[0].upper() + other[1:])
         for one, other in ((first, second), (second, first))
     )
     return is_capitalised or any(map(_UNLIKELY_UNIT.search, map(str, units)))
+
+
+def _read_data_unit(match: re.Match[str]) -> str:
+    """Returns "b" for bits and "B" for bytes; in lower case, a size is in bytes, a rate in bits.
+
+    But "kb" are kilobits, since that is how they are written.
+    """
+    if match["unit"] == "b" and match["prefix"].islower() and match["prefix"] != "k":
+        return "b" if match["rate"] else "B"
+    return match["unit"]

@@ -22,7 +22,7 @@ from eval.extraction.matchers.registry import (
     TEXT_MATCHERS,
     to_canonical_value,
 )
-from eval.extraction.matchers.rules import find_rule
+from eval.extraction.matchers.rules import find_rule, is_absent
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.settings import Matching
 
@@ -123,6 +123,10 @@ def is_same_json(first: Any, second: Any) -> bool:
     return True
 
 
+def _skips_nulls(matching: Matching) -> bool:
+    return "empty_text" in matching.rules and matching.nulls == "absent"
+
+
 def _compare_arrays(
     node: SchemaNode, expected: Any, predicted: Any, matching: Matching
 ) -> MatchResult:
@@ -154,6 +158,13 @@ def _compare_arrays(
         return (True, 1.0, None, "sets") if is_reordered else result
     if not matching.rules and not matching.judge:
         return result
+    if array_matcher != "list" and _skips_nulls(matching):
+        sides = [
+            [one for one in side if not is_absent(one, matching)] for side in (expected, predicted)
+        ]
+        if all(sides) and list(map(len, sides)) != [len(expected), len(predicted)]:
+            found = _compare_arrays(node, sides[0], sides[1], matching)
+            return (*found[:3], "empty_text") if found[0] and not found[3] else found
 
     def compare_elements(first: Any, second: Any) -> MatchResult:
         return compare_values(element, first, second, matching)

@@ -13,7 +13,7 @@ import operator
 from typing import Any, Final, NamedTuple
 
 from eval.extraction.matchers.lists import find_best_assignment
-from eval.extraction.matchers.match_result import EQUAL
+from eval.extraction.matchers.match_result import EQUAL, NEAR
 from eval.extraction.matchers.normalisation import get_json_type
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
@@ -25,6 +25,7 @@ from eval.extraction.verdicts.large_arrays import (
     pair_large_arrays,
     sort_by_content,
 )
+from eval.extraction.verdicts.ties import pair_entries_by_keys, pair_rows_by_keys
 from eval.extraction.verdicts.value_kinds import (
     EMPTY,
     OBJECT,
@@ -92,6 +93,8 @@ class _Aligner:
         self.comparisons_left = MAX_COMPARED_FIELDS
         self.left_out: list[tuple[SchemaNode, int]] = []
         self.kinds = ValueKinds(matching)
+        # The specification's reading has the greatest total score.
+        self.by_keys = NEAR not in matching.rules
 
     def align_pair(
         self,
@@ -337,9 +340,14 @@ class _Aligner:
         self, element: SchemaNode, expected: list[Any], predicted: list[Any], owner: int
     ) -> list[tuple[int, int, _Cell | None]] | None:
         """Finds the best assignment; returns ``None`` if there are too many pairs to compare."""
-        gains = self._score_flat_elements(element, expected, predicted)
-        if gains is not None:
-            return [(i, j, None) for i, j in find_best_assignment(gains)]
+        rows = self._read_flat_rows(element, expected, predicted)
+        if rows is not None:
+            gains = self._score_flat_elements(element, rows)
+            pairs = find_best_assignment(gains)
+            if self.by_keys:
+                nodes = [child for _, child in element.members]
+                pairs = pair_rows_by_keys(pairs, nodes, rows, self.matching)
+            return [(i, j, None) for i, j in pairs]
         cells_by_row = self._compare_elements(element, expected, predicted, owner)
         if cells_by_row is None:
             return None
@@ -348,12 +356,15 @@ class _Aligner:
             [scorer.score_entries(cell.entries, i - j) for j, cell in enumerate(row)]
             for i, row in enumerate(cells_by_row)
         ]
-        return [(i, j, cells_by_row[i][j]) for i, j in find_best_assignment(gains)]
+        pairs = find_best_assignment(gains)
+        if self.by_keys:
+            pairs = pair_entries_by_keys(pairs, lambda i, j: cells_by_row[i][j].entries)
+        return [(i, j, cells_by_row[i][j]) for i, j in pairs]
 
-    def _score_flat_elements(
+    def _read_flat_rows(
         self, element: SchemaNode, expected: list[Any], predicted: list[Any]
-    ) -> list[list[float]] | None:
-        """Scores each pair of elements if all are flat objects; ``None`` if not, or too many."""
+    ) -> tuple[list[list[Any]], list[list[Any]]] | None:
+        """Returns the values of elements if all are flat objects; ``None`` if not, or too many."""
         n_comparisons = len(expected) * len(predicted) * max(len(element.keys), 1)
         if element.ignored or n_comparisons > self.comparisons_left:
             return None
@@ -361,7 +372,12 @@ class _Aligner:
         if rows[0] is None or rows[1] is None:
             return None
         self.comparisons_left -= n_comparisons
-        scorer = PairScorer(self.matching, len(expected) + len(predicted))
+        return rows[0], rows[1]
+
+    def _score_flat_elements(
+        self, element: SchemaNode, rows: tuple[list[list[Any]], list[list[Any]]]
+    ) -> list[list[float]]:
+        scorer = PairScorer(self.matching, len(rows[0]) + len(rows[1]))
         nodes = [child for _, child in element.members]
         return [
             [scorer.score_rows(nodes, left, right, i - j) for j, right in enumerate(rows[1])]

@@ -97,6 +97,60 @@ def test_ties_are_broken_by_position() -> None:
     assert [field.predicted for field in result.fields] == ["x", "y", "z"]
 
 
+NAMED = {"name": {"type": "string"}, "price": {"type": "number"}}
+NUMBERED = {"number": {"type": "integer"}, "price": {"type": "number"}}
+
+
+def list_wrong(members: dict[str, Any], expected: list[Any], predicted: list[Any]) -> list[str]:
+    """Returns the paths of the fields that are not right, by the rules that apply by default."""
+    rows = {"type": "array", "items": {"type": "object", "properties": members}}
+    schema = {"type": "object", "properties": {"rows": rows}}
+    sample = Sample(id="rows", text="", schema=schema, expected={"rows": expected})
+    result = score_sample(sample, {"rows": predicted}, Matching())
+    return [field.name for field in result.fields if field.category != "exact"]
+
+
+@pytest.mark.parametrize(
+    "names", [["Bolt", "Nut"], ["Widget A", "Widget B"], ["A1 pump", "A2 pump", "A3 pump"]]
+)
+def test_on_ties_elements_are_matched_by_their_texts(names: list[str]) -> None:
+    expected = [{"name": name, "price": n + 0.5} for n, name in enumerate(names)]
+    # The prices are moved on by one.
+    predicted = [
+        {"name": name, "price": other["price"]}
+        for name, other in zip(names, [*expected[1:], expected[0]], strict=True)
+    ]
+    count = len(names)
+    assert list_wrong(NAMED, expected, predicted) == ["price"] * count
+    assert list_wrong(NAMED, expected[::-1], predicted) == ["price"] * count
+    # Other elements do not change it, nor does a name in another case.
+    other = {"name": "Tube", "price": 77.0}
+    changed = [{**one, "name": one["name"].upper()} for one in predicted]
+    assert list_wrong(NAMED, [*expected, other], [other, *predicted]) == ["price"] * count
+    assert list_wrong(NAMED, expected, changed) in (["price"] * count, ["name"] * count)
+    # Also in objects with others.
+    nested = {"thing": {"type": "object", "properties": NAMED}}
+    sides = [[{"thing": one} for one in side] for side in (expected, predicted)]
+    assert list_wrong(nested, *sides) == ["price"] * count
+
+
+def test_on_ties_elements_without_texts_are_matched_by_the_first_field() -> None:
+    expected = [{"number": 1, "price": 1.5}, {"number": 2, "price": 2.5}]
+    predicted = [{"number": 1, "price": 2.5}, {"number": 2, "price": 1.5}]
+    assert list_wrong(NUMBERED, expected, predicted) == ["price", "price"]
+    assert list_wrong(NUMBERED, expected, predicted[::-1]) == ["price", "price"]
+
+
+def test_more_right_fields_count_before_equal_texts() -> None:
+    members = {**NAMED, "count": {"type": "integer"}}
+    expected = [
+        {"name": "Bolt", "price": 1.5, "count": 1},
+        {"name": "Nut", "price": 2.5, "count": 2},
+    ]
+    predicted = [{**expected[1], "name": "Bolt"}, {**expected[0], "name": "Nut"}]
+    assert list_wrong(members, expected, predicted) == ["name", "name"]
+
+
 def test_nested_arrays_are_aligned() -> None:
     rows = [{"item": "a", "price": [{"x": 1}, {"x": 2}]}, {"item": "b", "price": [{"x": 3}]}]
     reordered_rows = [rows[1], {"item": "a", "price": [{"x": 2}, {"x": 1}]}]

@@ -217,8 +217,34 @@ def test_quantities_in_texts(expected: str, predicted: str, score: float) -> Non
     ("first", "second", "is_same"),
     [
         ("900 G", "900 g", True),  # a text in capitals
-        ("3,40 M", "3,40 m", True),
-        ("1,000 t", "1,000 T", True),
+        ("3,40 M", "3,40 m", False),  # molar, metres
+        ("1,000 t", "1,000 T", False),
+        ("5 Nm", "5 nm", False),
+        ("0.1 M NaCl", "0.1 m NaCl", False),
+        ("0.1M NaCl", "0.1m NaCl", False),
+        ("5 M NaCl", "5 m NaCl", False),
+        ("take 5 Mg daily", "take 5 mg daily", False),
+        ("10 S", "10 s", False),
+        ("3 H", "3 h", False),
+        ("5 T", "5 t", False),
+        ("5 B", "5 b", False),
+        ("256 gb", "256 Gb", False),
+        ("256 GB", "256 gb", True),
+        ("64 kb", "64 kB", False),
+        ("100 mbps", "100 MBps", False),
+        ("100 mbps", "100 Mbps", True),
+        ("CO", "Co", False),
+        ("NO", "No", True),
+        ("Mg", "mg", False),
+        ("mM", "MM", False),
+        ("No", "no", True),
+        ("GO", "Go", True),
+        ("DE", "de", True),
+        ("KG", "kg", True),
+        ("M", "m", True),  # a sex, or a size
+        ("5 M EUR", "5 m EUR", True),
+        ("12 A MAIN ROAD", "12 a main road", True),
+        ("2 MIN WALK", "2 min walk", True),
         ("1 cal", "1 Cal", False),  # that of food is a kilocalorie
         ("5 mW", "5 MW", False),
         ("5 ML", "5 ml", False),
@@ -252,6 +278,28 @@ def test_case_tells_units_apart_that_are_different_ones(
             for x_match in ("partial", "exact"):
                 found = compare_field(expected, predicted, matching, type="string", x_match=x_match)
                 assert found[0] is is_same, (expected, x_match, matching.rules)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("5 mW", "5 MW"), ("0.1 M NaCl", "0.1 m NaCl"), ("Mg", "mg")]
+)
+def test_case_counts_in_elements_of_lists(first: str, second: str) -> None:
+    for matching in (SPECIFICATION_MATCHING, Matching()):
+        texts = {"type": "array", "items": {"type": "string"}}
+        assert not compare_field([first], [second], matching, **texts)[0]
+        assert compare_field(["5 kg", "x"], ["5 KG", "X"], matching, **texts)[0]
+        assert compare_field(["Room 2A", "x"], ["room 2a", "X"], matching, **texts)[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("ab", "AB"), ("a", "a "), ("ﬁ", "fi"), ("a  b", "a b"), ("é", "e\u0301")]
+)
+def test_every_character_counts_in_a_literal_text(first: str, second: str) -> None:
+    items = {"type": "string", "x-match": "literal"}
+    for expected, predicted in ((first, second), (second, first)):
+        assert not compare_field(expected, predicted, type="string", x_match="literal")[0]
+        assert compare_field(expected, expected, type="string", x_match="literal")[0]
+        assert not compare_field([expected], [predicted], type="array", items=items)[0]
 
 
 @pytest.mark.parametrize(

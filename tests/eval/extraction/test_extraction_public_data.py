@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -147,8 +148,12 @@ CHANGES: dict[str, Change] = {
     "full-width": change_leaves(widen),
     "curly quotes, dashes, no-break spaces": change_leaves(set_type),
     "upper case": change_leaves(
-        # The case of a path matters in a web address.
-        lambda _, leaf: leaf.upper() if isinstance(leaf, str) and not is_url(leaf) else leaf
+        # Case matters in the path of a web address, and in a unit of one letter ("800 m").
+        lambda _, leaf: (
+            leaf
+            if not isinstance(leaf, str) or is_url(leaf) or re.fullmatch(r"[\d,]+ [a-z]", leaf)
+            else leaf.upper()
+        )
     ),
     "numbers as text": change_leaves(lambda _, leaf: str(leaf) if is_number(leaf) else leaf),
     "numbers as dollars": change_leaves(lambda _, leaf: f"${leaf:,}" if is_number(leaf) else leaf),

@@ -330,6 +330,50 @@ def test_a_changed_digit_of_a_fraction_is_wrong(number: float, digit: int) -> No
     assert score_field(float(text), wrong, type="number").category != "exact"
 
 
+@pytest.mark.parametrize(
+    ("expected", "predicted", "is_right"),
+    [
+        (100000, "1e5", True),
+        (0.00012, "1.2E-4", True),
+        (1000000, "1e+6", True),
+        (-100, "-1e2", True),
+        (100000, "1e6", False),
+        (100000, "1e-5", False),
+        (100, "-1e2", False),
+        (100, "1e2 kg", False),
+    ],
+)
+def test_exponents_are_read_where_a_number_is_expected(
+    expected: float, predicted: str, *, is_right: bool
+) -> None:
+    score = score_case(Case(expected, predicted, {"type": "number"}))
+    assert score.exact_match == score.valid == is_right
+    assert not score.valid_literal
+    # A text may be a code.
+    assert score_field(predicted, expected).category != "exact"
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted", "is_right"),
+    [
+        (100, "100,5", True),
+        (100, "100.5", True),
+        (100, "102", False),
+        (100, "-100.5", False),
+        (100, "100.5 kg", False),
+        (100, "100.5 €", False),
+        (100.4, "100,400", False),
+    ],
+)
+def test_a_number_in_a_text_may_be_within_the_tolerance(
+    expected: float, predicted: str, *, is_right: bool
+) -> None:
+    schema = {"type": "number", "x-tolerance": 0.01}
+    field = score_field(expected, predicted, **schema)
+    assert (field.category == "exact", field.rule) == (is_right, "tolerance" if is_right else "")
+    assert not field.literal
+
+
 # -- texts in general -----------------------------------------------------------------------------
 
 WORDS = st.sampled_from(

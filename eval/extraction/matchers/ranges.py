@@ -1,0 +1,108 @@
+"""Compares ranges and periods by their two ends: "5-10 mg" is "5 mg to 10 mg".
+
+The end of a range is a date or time, an amount, or a word such as "present". What is written once
+counts for both ends: the unit, the month and year, "Uhr".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from eval.extraction.matchers.amounts import Amount, find_amount_rule, parse_amount
+from eval.extraction.matchers.dates import Moment, has_same_date, parse_readings
+from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.settings import Matching
+
+MAX_RANGE_LENGTH: Final = 100
+"""Longer texts are no ranges."""
+
+_FROM: Final = re.compile(r"(?:from|von|vom|de|du|del|dal|desde) ", re.I)
+_SEPARATORS: Final = (
+    re.compile(r" (?:to|until|till|through|bis|bis zum|au|al|hasta|fino al|tot) ", re.I),
+    re.compile(r"(?<=\d{4}-\d\d-\d\d)/(?=\d{4}-\d\d-\d\d$)"),
+    re.compile(r" -+ "),
+    re.compile(r"(?<=\S)-+(?=\S)"),
+)
+_VERSION: Final = re.compile(r"\d+\.\d*0")
+"""A number that may be a version, in which a zero at the end counts."""
+
+
+class _End(NamedTuple):
+    """What the end of a range may stand for."""
+
+    text: str
+    readings: tuple[Moment, ...]
+    amount: Amount | None
+
+
+def is_same_range(first: str, second: str, matching: Matching) -> bool:
+    """Returns whether two folded texts are ranges with the same ends."""
+    if max(len(first), len(second)) > MAX_RANGE_LENGTH:
+        return False
+    one, other = _read_range(first, matching), _read_range(second, matching)
+    if one is None or other is None:
+        return False
+    return all(_is_same_end(*ends, matching) for ends in zip(one, other, strict=True))
+
+
+def _read_range(text: str, matching: Matching) -> tuple[_End, _End] | None:
+    """Reads a range; ``None`` if it is none, as a score or code whose second part is less."""
+    text = _FROM.sub("", text, count=1) if _FROM.match(text) else text
+    for separator in _SEPARATORS:
+        parts = separator.split(text)
+        if len(parts) > 1:
+            break
+    if len(parts) != 2:
+        return None
+    first, second = (_read_end(part.strip(), matching) for part in parts)
+    if second.readings:
+        if not first.readings or first.readings[0].year is None:
+            first = _read_with_rest(first, second, matching)
+        # A number before a date is neither a date nor an amount.
+        return (first, second) if first.readings else None
+    if first.amount is None or second.amount is None:
+        has_open_end = not any(map(str.isdigit, second.text)) and (first.readings or first.amount)
+        return (first, second) if has_open_end else None
+    low, high = first.amount, second.amount
+    if not (low.unit or low.percent or low.currency):
+        low = low._replace(
+            unit=high.unit, percent=high.percent, currency=high.currency, symbol=high.symbol
+        )
+    elif not high.unit and not high.percent and not high.currency:
+        high = high._replace(currency=low.currency, symbol=low.symbol)
+    if low.unit == high.unit and low.number >= high.number:
+        return None
+    return first._replace(amount=low), second._replace(amount=high)
+
+
+def _read_end(text: str, matching: Matching) -> _End:
+    readings = parse_readings(text, matching.date_order)
+    is_date = bool(readings) and (readings[0].month or readings[0].clock) is not None
+    return _End(text, readings if is_date else (), parse_amount(text, matching.decimal_mark))
+
+
+def _read_with_rest(first: _End, second: _End, matching: Matching) -> _End:
+    """Reads "15" before "20 March 2024", or "15 March", with what is written once."""
+    words = second.text.split()
+    for n in range(1, len(words)):
+        found = _read_end(f"{first.text} {' '.join(words[-n:])}", matching)
+        if found.readings and _has_parts(found.readings[0]) == _has_parts(second.readings[0]):
+            return found
+    return first
+
+
+def _has_parts(moment: Moment) -> tuple[bool, ...]:
+    return tuple(part is not None for part in moment)
+
+
+def _is_same_end(first: _End, second: _End, matching: Matching) -> bool:
+    if first.readings or second.readings:
+        return "dates" in matching.rules and bool(has_same_date(first.readings, second.readings))
+    if first.amount is None or second.amount is None:
+        has_digits = any(map(str.isdigit, first.text))
+        return not has_digits and fold_case(first.text) == fold_case(second.text)
+    if first.text != second.text and any(map(_VERSION.fullmatch, (first.text, second.text))):
+        return False
+    rule = find_amount_rule(first.amount, second.amount)
+    return rule == "numbers" or rule in matching.rules
