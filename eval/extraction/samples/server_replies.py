@@ -199,6 +199,9 @@ def _read_chat(record: dict[str, Any], count: Callable[[Any], int]) -> ServerRep
             return msgspec.structs.replace(found, keys=keys, form="a chat reply", marked=is_marked)
     if isinstance(choice.get("text"), str) and "finish_reason" in choice:
         return ServerReply(choice["text"], ("choices", "text"), "a completion", marked=True)
+    is_empty = record.get("choices") == [] and not _SERVER_KEYS.isdisjoint(record)
+    if is_empty or ("finish_reason" in choice and message is None):
+        return ServerReply("", ("choices",), "a chat reply", marked=bool(choice))
     return None
 
 

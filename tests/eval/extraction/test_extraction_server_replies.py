@@ -172,12 +172,18 @@ def test_of_several_calls_the_one_with_most_fields_is_the_extraction() -> None:
 
 
 NO_CONTENT: list[tuple[dict[str, Any], str]] = [
+    ({"choices": [], "model": "m"}, ""),
+    (
+        {"choices": [{"message": None, "finish_reason": "content_filter"}]},
+        "the model refused (content_filter)",
+    ),
+    ({"choices": [{"text": "", "finish_reason": "length"}]}, "the reply was cut off (length)"),
     *(
         (
-            {"choices": [{"message": {"content": content}, "finish_reason": "length"}]},
+            {"choices": [{"message": {"content": json.loads(content)}, "finish_reason": "length"}]},
             "the reply was cut off (length)",
         )
-        for content in (None, "", [])
+        for content in ("null", '""', "[]")
     ),
     (
         {"type": "message", "role": "assistant", "content": [], "stop_reason": "refusal"},
