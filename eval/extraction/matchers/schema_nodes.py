@@ -80,6 +80,7 @@ class SchemaNode:
         types: JSON types that the schema allows, without null; empty if unspecified.
         nullable: whether the schema allows null.
         allowed: the allowed values (enum, const) as canonical JSON; ``None`` if unrestricted.
+        has_pattern: whether the schema says by a pattern what a text looks like.
         has_twins: whether two of the allowed texts differ only in case or spacing.
         formats: formats that the schema requires.
         ignored: whether the schema excludes the part from all comparisons.
@@ -126,6 +127,7 @@ class SchemaNode:
         self.nullable: Final = "null" in merged.types
         self.formats: Final = tuple(sorted(merged.formats))
         self.allowed: Final = _collect_allowed_values(nodes)
+        self.has_pattern: Final = _find_keyword(nodes, "pattern") is not None
         self.has_twins: Final = self.allowed is not None and _have_twins(self.allowed)
         x_match = str(_find_keyword(nodes, "x-match") or "")
         tolerance = _find_keyword(nodes, "x-tolerance")

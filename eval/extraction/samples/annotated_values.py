@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -52,23 +52,36 @@ def list_value_places(expected: Any) -> frozenset[tuple[str, ...]]:
 
     A place is the keys that lead to it; an element of a list has the step "[]".
     """
-    places: set[tuple[str, ...]] = set()
-    pending: list[tuple[Any, tuple[str, ...]]] = []
-    if isinstance(expected, dict | list):
-        pending.append((expected, ()))
+    return frozenset(
+        place for place, part in _iter_parts(expected) if isinstance(part, dict) and "value" in part
+    )
+
+
+def list_number_places(expected: Any) -> frozenset[tuple[str, ...]]:
+    """Lists where an expected output has a number alone, without a unit."""
+    return frozenset(
+        place
+        for place, part in _iter_parts(expected)
+        if isinstance(part, str | int | float) and _BARE_NUMBER.fullmatch(str(part).strip())
+    )
+
+
+def _iter_parts(value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    pending: list[tuple[tuple[str, ...], Any]] = [((), value)]
     while pending:
-        part, place = pending.pop()
-        if isinstance(part, dict) and "value" in part:
-            places.add(place)
-        steps = part.items() if isinstance(part, dict) else (("[]", inner) for inner in part)
-        pending += (
-            (inner, (*place, step)) for step, inner in steps if isinstance(inner, dict | list)
-        )
-    return frozenset(places)
+        place, part = pending.pop()
+        yield place, part
+        if isinstance(part, dict):
+            pending += (((*place, key), inner) for key, inner in part.items())
+        elif isinstance(part, list):
+            pending += (((*place, "[]"), inner) for inner in part)
 
 
 def split_annotations(
-    value: Any, root: SchemaNode, own_places: Collection[tuple[str, ...]] = ()
+    value: Any,
+    root: SchemaNode,
+    own_places: Collection[tuple[str, ...]] = (),
+    number_places: Collection[tuple[str, ...]] = (),
 ) -> PlainValues | None:
     """Takes values out of objects that annotate them: ``{"value": "A", "confidence": 0.9}``.
 
@@ -76,12 +89,14 @@ def split_annotations(
     value itself. Elsewhere, an object with "value" is a wrapper if it has a confidence, if all its
     other keys are known annotations (``{"value": "A", "page": 3}``), or if the schema asks for
     something else than an object. One with nothing but "value" is one beside others. Where the
-    schema asks for a text, a number and the unit or currency beside it are one.
+    schema asks for a text, a number and the unit or currency beside it are one, unless the schema
+    has a field for the unit beside that text, lists or describes its values, or gold has no unit.
 
     Args:
         value: an extraction.
         root: schema node of it.
         own_places: where gold has objects with a key "value" (``list_value_places``).
+        number_places: where gold has numbers without a unit (``list_number_places``).
 
     Returns:
         The values without annotations; ``None`` if there are none.
@@ -91,21 +106,23 @@ def split_annotations(
     joined: set[str] = set()
 
     def split(
-        part: Any, node: SchemaNode, place: tuple[str, ...], level: int = 0
+        part: Any, node: SchemaNode, around: SchemaNode, place: tuple[str, ...], level: int = 0
     ) -> tuple[Any, Any]:
         nonlocal found, has_confidences
         if level >= MAX_DEPTH or not isinstance(part, dict | list):
             return part, None
         if isinstance(part, list):
             element, inside = node.get_element(), (*place, "[]")
-            pairs = [split(inner, element, inside, level + 1) for inner in part]
+            pairs = [split(inner, element, around, inside, level + 1) for inner in part]
             return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if place not in own_places and _is_annotated(part, node):
             found |= len(part) > 1 or _asks_for_other(node)
-            plain, confidences = split(part["value"], node, place, level + 1)
+            plain, confidences = split(part["value"], node, around, place, level + 1)
             key = next((key for key in CONFIDENCE_KEYS if key in part), None)
             has_confidences |= key is not None
             text, unit_key = _join_unit(plain, part, node)
+            if place in number_places or _has_unit_field(around, place, unit_key):
+                unit_key = ""
             if unit_key:
                 plain = text
                 joined.add(unit_key)
@@ -114,13 +131,13 @@ def split_annotations(
         values, confidences = {}, {}
         for key, inner in part.items():
             values[key], confidences[key] = (
-                split(inner, node.get_child(key), (*place, key), level + 1)
+                split(inner, node.get_child(key), node, (*place, key), level + 1)
                 if isinstance(inner, dict | list)
                 else (inner, None)
             )
         return values, confidences
 
-    plain, confidences = split(value, root, ())
+    plain, confidences = split(value, root, root, ())
     if not found:
         return None
     confidences = confidences if has_confidences else None
@@ -130,16 +147,29 @@ def split_annotations(
 def _join_unit(plain: Any, part: dict[str, Any], node: SchemaNode) -> tuple[str, str]:
     """Returns a number with its unit as one text, and the key of the unit.
 
-    Both are empty unless the schema asks for a text and there is one unit.
+    Both are empty unless the schema asks for any text and there is one unit.
     """
     keys = [key for key in part if _simplify(key) in _UNIT_KEYS and part[key]]
-    if node.types != ("string",) or len(keys) != 1 or isinstance(plain, bool):
+    is_restricted = node.allowed is not None or node.has_pattern or bool(node.formats)
+    if node.types != ("string",) or is_restricted or len(keys) != 1 or isinstance(plain, bool):
         return "", ""
     number = plain if isinstance(plain, str) else json.dumps(plain)
     unit = part[keys[0]]
     if not isinstance(unit, str) or not _BARE_NUMBER.fullmatch(number.strip()):
         return "", ""
     return f"{number.strip()} {unit}", keys[0]
+
+
+def _has_unit_field(around: SchemaNode, place: tuple[str, ...], unit_key: str) -> bool:
+    """Returns whether the schema has a field for a unit beside that of its number.
+
+    For "weight" and "unit", it is "unit", "uom" or "weight_unit".
+    """
+    field = next((step for step in reversed(place) if step != "[]"), "")
+    is_currency = _simplify(unit_key).startswith("currency")
+    units = {unit for unit in _UNIT_KEYS if unit.startswith("currency") == is_currency}
+    names = units | {f"{_simplify(field)}{unit}" for unit in units}
+    return any(_simplify(key) in names for key in around.keys if key != field)
 
 
 def _is_annotated(part: dict[str, Any], node: SchemaNode) -> bool:

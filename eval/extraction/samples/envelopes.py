@@ -79,9 +79,7 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
     current = value
     form, reason = "its record", ""
     while isinstance(current, dict | list) and len(keys) < _MAX_LEVELS:
-        reply = read_server_reply(
-            current, declared, lambda one: _count_declared_keys(one, declared)
-        )
+        reply = read_server_reply(current, declared, lambda one: count_declared_keys(one, declared))
         if reply is not None:
             keys += reply.keys
             if reply.error:
@@ -151,17 +149,17 @@ def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
 
     An object around another one that has more of these keys is none either.
     """
-    n_own = _count_declared_keys(record, declared)
+    n_own = count_declared_keys(record, declared)
     if not n_own:
         return bool(record)
     return any(
-        _count_declared_keys(record[key], declared) > n_own
+        count_declared_keys(record[key], declared) > n_own
         for key in VALUE_KEYS
         if key in record and key not in declared
     )
 
 
-def _count_declared_keys(value: Any, declared: Collection[str]) -> int:
+def count_declared_keys(value: Any, declared: Collection[str]) -> int:
     """Counts the declared keys of an object, which may be given as a text of JSON."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
@@ -181,7 +179,7 @@ def _find_value_key(
         if isinstance(record.get(key), dict | list) and (record[key] or key not in _REPLY_LISTS)
     ]
     for key in found:
-        if _count_declared_keys(record[key], declared):
+        if count_declared_keys(record[key], declared):
             return key
     if found:
         return found[0]

@@ -247,14 +247,15 @@ def _read_pairs(
     finder = _SchemaFinder(schemas, schema)
     gold, base = _choose_gold(folder, others, finder)
     notes += _describe_left_out(documents, gold, schemas, finder)
-    texts = _find_texts([*files, *beside])
-    places: Counter[str] = Counter()
+    texts, places = _find_texts([*files, *beside]), Counter[str]()
     for document, name in _name_documents(gold, base):
         if document.problem:
             yield name, iter([Row(1, None, document.problem)])
             continue
         found_schema = finder.find_schema(document.path)
-        gold_rows = list_gold_rows(document.value, name, list_declared_keys(found_schema))
+        declared = list_declared_keys(found_schema)
+        is_only = bool(declared) or len(gold) == 1  # a schema has chosen the gold already
+        gold_rows = list_gold_rows(document.value, name, declared, is_only=is_only)
         if gold_rows.place:
             places[gold_rows.place] += 1
         text_file = texts.get(strip_markers(document.path))
@@ -352,6 +353,11 @@ class _SchemaFinder:
         # The only schema of all is meant for every document.
         return self._schemas[0].value if len(self._schemas) == 1 else None
 
+    def fits_schema(self, document: Document, *, is_only: bool) -> bool:
+        """Returns whether a document can be gold by its schema."""
+        schema = self.find_schema(document.path)
+        return schema is not None and fits_schema(document.value, schema, is_only=is_only)
+
 
 def _choose_gold(
     folder: Path, documents: list[Document], finder: _SchemaFinder
@@ -365,10 +371,11 @@ def _choose_gold(
     named = [document for document in documents if ".gold" in document.path.name.lower()]
     documents = named or documents
     groups: dict[Path, list[Document]] = defaultdict(list)
+    with_gold = {one.path.parent for one in documents if finder.fits_schema(one, is_only=False)}
     for document in documents:
-        schema = finder.find_schema(document.path)
-        if document.problem or (schema is not None and fits_schema(document.value, schema)):
-            groups[document.path.parent].append(document)
+        parent = document.path.parent
+        if document.problem or finder.fits_schema(document, is_only=parent not in with_gold):
+            groups[parent].append(document)
     if not groups:
         for document in documents:
             groups[document.path.parent].append(document)
@@ -386,10 +393,16 @@ def _choose_gold(
     found = [document for group in groups.values() for document in group]
     if named or len(groups) == 1 or len({strip_markers(one.path) for one in found}) == len(found):
         return found, folder
-    # Within one folder with gold, documents of the same name are others.
+    # Within one folder with gold, documents of the same name are others; below one, predictions.
     root = roots[next(iter(groups))]
     if root is not None and all(roots[path] == root for path in groups):
-        return found, root
+        names_at_root = {strip_markers(one.path) for one in groups.get(root, ())}
+        return [
+            document
+            for path, group in groups.items()
+            if path == root or names_at_root.isdisjoint(strip_markers(one.path) for one in group)
+            for document in group
+        ], root
     names = [path.relative_to(folder).as_posix() for path in groups]
     raise RecordError(
         f"the same documents are in several folders: {join_list(names[:8])}",

@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.matchers.schema_nodes import get_schema_plan
-from eval.extraction.samples.envelopes import open_record
-from eval.extraction.samples.sample import EXPECTED_KEYS, ID_KEYS
+from eval.extraction.samples.envelopes import count_declared_keys, open_record
+from eval.extraction.samples.sample import DOMAIN_KEYS, EXPECTED_KEYS, ID_KEYS, SCHEMA_KEYS
 from eval.extraction.schemas.schema_validator import SchemaValidator
 from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from eval.extraction.verdicts.quotes import QUOTES
@@ -23,9 +23,14 @@ from kg.base.plain_text import clean_text, format_count
 
 DOCUMENT_PATH_KEYS: Final = ("pdf", "doc_path", "file", "file_path", "path", "source_file_path")
 """Columns with the path of the document that was read."""
-_FIELD_LIKE: Final = ("expected", "item", "label", "json")
+_FIELD_LIKE: Final = ("expected", "gold", "item", "label", "json")
 """Names of the column with gold that a field may have too; they need an id or a path beside them,
 or to stand alone."""
+_OFTEN_FIELDS: Final = ("item", "label", "json")
+"""Those of them that are fields beside an id too, so that only columns may stand beside them."""
+_COLUMNS: Final = frozenset(
+    (*ID_KEYS, *DOCUMENT_PATH_KEYS, *DOMAIN_KEYS, *SCHEMA_KEYS, *EXPECTED_KEYS)
+) | {"text", "language", "meta"}
 _MIN_ENTRIES: Final = 3
 """Minimum number of objects with the same keys that are samples of their own without a schema."""
 
@@ -56,36 +61,42 @@ def list_declared_keys(schema: Any, expected: Any = None) -> frozenset[str]:
     return frozenset(keys)
 
 
-def list_gold_rows(value: Any, name: str, declared: Collection[str]) -> GoldRows:
+def list_gold_rows(
+    value: Any, name: str, declared: Collection[str], *, is_only: bool = True
+) -> GoldRows:
     """Lists the samples of one JSON value with gold.
 
     Args:
         value: the gold, a record with it, or an object of id → either.
         name: id of the sample, unless the value has several.
         declared: the keys that the schema has at the top; none if there is no schema.
+        is_only: whether no other document is gold by itself. Beside one, an object of id → gold
+            has most of the declared keys in each entry; without a schema, it cannot be told.
     """
     found = _read_record(value, name, declared)
     if found is not None:
         return found
-    if _are_entries(value, declared):
-        entries = [
-            (id_, _read_record(entry, id_, declared) or GoldRows([_make_row(id_, entry)]))
-            for id_, entry in value.items()
-        ]
-        rows = [row for _, entry in entries for row in entry.rows]
+    rows = _read_entries(value, declared, is_only=is_only)
+    if rows is not None:
         return GoldRows(rows, "an object of id → gold")
     return GoldRows([_make_row(name, value)])
 
 
-def fits_schema(value: Any, schema: Any) -> bool:
-    """Returns whether a JSON value can be meant for a schema: it has one of its keys, or none."""
+def fits_schema(value: Any, schema: Any, *, is_only: bool) -> bool:
+    """Returns whether a JSON value can be meant for a schema: it has one of its keys, or none.
+
+    Args:
+        value: the value.
+        schema: the schema.
+        is_only: see ``list_gold_rows``.
+    """
     declared = list_declared_keys(schema)
     if not declared:
         return isinstance(value, dict | list)
     if not isinstance(value, dict):
         return False
-    rows = list_gold_rows(value, "", declared).rows
-    return not value or any(_count(row["expected_output"], declared) for row in rows)
+    rows = list_gold_rows(value, "", declared, is_only=is_only).rows
+    return not value or any(count_declared_keys(row["expected_output"], declared) for row in rows)
 
 
 def describe_places(places: Mapping[str, int], n_documents: int) -> Iterator[str]:
@@ -129,31 +140,37 @@ def _has_gold(record: dict[str, Any], key: str, declared: Collection[str]) -> bo
     if not isinstance(gold, dict) or not gold or key in declared:
         return False
     if declared:
-        return _count(gold, declared) > _count(record, declared)
-    names = (*ID_KEYS, *DOCUMENT_PATH_KEYS)
-    return key not in _FIELD_LIKE or len(record) == 1 or any(name in record for name in names)
+        return count_declared_keys(gold, declared) > count_declared_keys(record, declared)
+    if key not in _FIELD_LIKE or len(record) == 1:
+        return True
+    has_name = any(name in record for name in (*ID_KEYS, *DOCUMENT_PATH_KEYS))
+    return has_name and (key not in _OFTEN_FIELDS or record.keys() <= _COLUMNS)
 
 
-def _are_entries(value: Any, declared: Collection[str]) -> bool:
-    """Returns whether an object has samples by id: their ids are no fields, but theirs are.
+def _read_entries(
+    value: Any, declared: Collection[str], *, is_only: bool
+) -> list[dict[str, Any]] | None:
+    """Reads an object of id → gold: its ids are no fields, but the keys of each entry are.
 
     Without a schema, there must be several with the same fields.
     """
     if not isinstance(value, dict) or not value:
-        return False
+        return None
     if not all(isinstance(entry, dict) and entry for entry in value.values()):
-        return False
-    if declared:
-        return not _count(value, declared) and all(
-            _count(row["expected_output"], declared)
-            for id_, entry in value.items()
-            for row in (
-                _read_record(entry, id_, declared) or GoldRows([_make_row(id_, entry)])
-            ).rows
-        )
+        return None
     keys = {frozenset(entry) for entry in value.values()}
-    return len(value) >= _MIN_ENTRIES and len(keys) == 1 and len(*keys) > 1
-
-
-def _count(value: Any, declared: Collection[str]) -> int:
-    return sum(key in declared for key in value) if isinstance(value, dict) else 0
+    are_alike = len(value) >= _MIN_ENTRIES and len(keys) == 1 and len(*keys) > 1
+    if count_declared_keys(value, declared) or not (declared or (is_only and are_alike)):
+        return None
+    entries = [
+        _read_record(entry, id_, declared) or GoldRows([_make_row(id_, entry)])
+        for id_, entry in value.items()
+    ]
+    rows = [row for entry in entries for row in entry.rows]
+    # One key in common is too little to tell gold from a file of settings beside it.
+    most = 0 if is_only else max(1, len(declared) / 2)
+    if declared and any(
+        count_declared_keys(row["expected_output"], declared) <= most for row in rows
+    ):
+        return None
+    return rows

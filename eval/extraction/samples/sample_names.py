@@ -10,6 +10,7 @@ from typing import Any, Final
 from eval.extraction.matchers.schema_nodes import SchemaNode, get_schema_plan
 from eval.extraction.samples.annotated_values import (
     PlainValues,
+    list_number_places,
     list_value_places,
     split_annotations,
 )
@@ -69,10 +70,19 @@ class SampleNames:
         return self._declared[id_]
 
     def splits_column(self, column: str, columns: Collection[str]) -> bool:
-        """Returns whether a column such as ``address.city`` is of a field of an object."""
+        """Returns whether a column such as ``address.city`` is of a field of an object.
+
+        It is not if another column has the object, or a part of it, as a whole.
+        """
         head, dot, tail = column.partition(".")
-        return bool(dot and tail and head not in columns) and any(
-            head in declared and column not in declared for declared in self._declared.values()
+        steps = column.split(".")
+        has_whole = any(".".join(steps[:end]) in columns for end in range(1, len(steps)))
+        return (
+            bool(dot and tail)
+            and not has_whole
+            and any(
+                head in declared and column not in declared for declared in self._declared.values()
+            )
         )
 
     def read_cells(self, id_: str, cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,8 +99,10 @@ class SampleNames:
 
     def split_annotations(self, id_: str, value: Any) -> PlainValues | None:
         """Takes the values of an extraction out of their annotations; ``None`` if it has none."""
-        own_places = list_value_places(self._samples[id_].expected)
-        return split_annotations(value, self._get_root(id_), own_places)
+        expected = self._samples[id_].expected
+        return split_annotations(
+            value, self._get_root(id_), list_value_places(expected), list_number_places(expected)
+        )
 
     def _get_root(self, id_: str) -> SchemaNode:
         return get_schema_plan(self._samples[id_].schema).root

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeGuard
 
 import msgspec
 
+from eval.model.replies.strict_reply import read_embedded_json
 from kg.base.plain_text import clean_text
 
 _SERVER_KEYS: Final = frozenset(
@@ -28,9 +29,13 @@ _LISTS: Final = ("choices", "candidates", "output", "content", "tool_calls")
 _MAX_CARRIERS: Final = 4
 _SPEAKERS: Final = ("assistant", "model")
 _CUT_OFF: Final = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete")
-_REFUSED: Final = ("refusal", "content_filter", "SAFETY", "PROHIBITED_CONTENT")
+_REFUSED: Final = (
+    *("refusal", "content_filter", "content_filtered", "guardrail_intervened"),
+    *("SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII"),
+)
 _TEXT_TYPES: Final = ("text", "output_text", "thinking", "redacted_thinking")
 """Types of the parts of a message without a call."""
+_MESSAGE_KEYS: Final = frozenset(("content", "tool_calls", "function_call", "refusal", "parsed"))
 _REASON_KEYS: Final = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason")
 _FAILED_TYPES: Final = ("errored", "expired", "canceled", "cancelled")
 """Types of the results of a batch that have no reply."""
@@ -40,7 +45,8 @@ class ServerReply(msgspec.Struct, frozen=True):
     """What a reply of a model server has."""
 
     value: Any
-    """The extraction as JSON or as text; ``None`` if there is none."""
+    """The extraction as JSON or as text; an empty text if the reply has no content, and ``None`` if
+    the call failed."""
     keys: tuple[str, ...]
     """The keys that led to it."""
     form: str
@@ -69,6 +75,10 @@ def read_server_reply(
     if isinstance(record, list):
         return _read_list(record, declared, count_declared)
     reply = _find_reply(record, declared, count_declared)
+    if reply is not None and reply.value == "":
+        beside = (part for key, part in record.items() if key != reply.keys[0])
+        if any(map(count_declared, beside)):
+            return None  # the extraction is beside a reply without content
     if reply is None or _is_marked(reply, [record], declared):
         return reply
     n_record, n_value = count_declared(record), count_declared(reply.value)
@@ -81,7 +91,7 @@ def _is_marked(
 ) -> bool:
     """Returns whether a reply has a mark of a server beside keys that the schema has not."""
     has_other_key = any(not record.keys() <= set(declared) for record in records)
-    return has_other_key and (reply.marked or bool(reply.error))
+    return has_other_key and (reply.marked or reply.value is None)
 
 
 def _read_list(
@@ -112,10 +122,7 @@ def _find_reply(
     for read in (_read_chat, _read_candidates, _read_responses, _read_message, _read_call):
         found = read(record, count)
         if found is not None:
-            is_marked = found.marked or marked
-            return msgspec.structs.replace(
-                found, marked=is_marked, reason=_find_reason(record, found)
-            )
+            return _complete_reply(record, found, marked=found.marked or marked)
     for key in _CARRIERS if level < _MAX_CARRIERS else ():
         inner = record.get(key)
         found = _find_reply(inner, declared, count, level + 1)
@@ -123,8 +130,17 @@ def _find_reply(
             # A role below the top is that of the one who speaks, not a field.
             is_marked = found.marked or marked or inner.get("role") in _SPEAKERS
             is_marked = is_marked or record.get("type") == "succeeded"
-            return msgspec.structs.replace(found, keys=(key, *found.keys), marked=is_marked)
+            found = msgspec.structs.replace(found, keys=(key, *found.keys))
+            return _complete_reply(record, found, marked=is_marked)
     return None
+
+
+def _complete_reply(record: dict[str, Any], found: ServerReply, *, marked: bool) -> ServerReply:
+    """Adds what stands around a reply: how it ended, and an error if it has no content."""
+    reason, error = _find_reason(record, found), found.error
+    if found.value == "" and not reason and record.get("error"):
+        error = _describe_error(record["error"])
+    return msgspec.structs.replace(found, marked=marked, reason=reason, error=error)
 
 
 def _find_failure(record: dict[str, Any]) -> str:
@@ -152,7 +168,9 @@ def _find_reason(record: dict[str, Any], found: ServerReply) -> str:
     if found.reason:
         return found.reason
     places = [record, *(_get_first(record.get(key)) for key in ("choices", "candidates"))]
-    details = record.get("incomplete_details")
+    details, feedback = record.get("incomplete_details"), record.get("promptFeedback")
+    if isinstance(feedback, dict) and isinstance(feedback.get("blockReason"), str):
+        return f"the model refused ({clean_text(feedback['blockReason'], 60)})"
     ends = [place.get(key) for place in places for key in _REASON_KEYS]
     ends += [details.get("reason") if isinstance(details, dict) else None]
     for end in ends:
@@ -181,12 +199,20 @@ def _read_chat(record: dict[str, Any], count: Callable[[Any], int]) -> ServerRep
             return msgspec.structs.replace(found, keys=keys, form="a chat reply", marked=is_marked)
     if isinstance(choice.get("text"), str) and "finish_reason" in choice:
         return ServerReply(choice["text"], ("choices", "text"), "a completion", marked=True)
+    is_empty = record.get("choices") == [] and not _SERVER_KEYS.isdisjoint(record)
+    if is_empty or ("finish_reason" in choice and message is None):
+        return ServerReply("", ("choices",), "a chat reply", marked=bool(choice))
     return None
 
 
 def _read_candidates(record: dict[str, Any], count: Callable[[Any], int]) -> ServerReply | None:
-    content = _get_first(record.get("candidates")).get("content")
+    candidate, feedback = _get_first(record.get("candidates")), record.get("promptFeedback")
+    content = candidate.get("content")
     if not isinstance(content, dict) or not _are_objects(content.get("parts")):
+        if "finishReason" in candidate:
+            return ServerReply("", ("candidates",), "a reply of Gemini", marked=True)
+        if isinstance(feedback, dict) and "blockReason" in feedback:
+            return ServerReply("", ("promptFeedback",), "a reply of Gemini")
         return None
     found = _read_parts(content["parts"], "parts", count)
     keys = ("candidates", "content", *found.keys)
@@ -195,6 +221,9 @@ def _read_candidates(record: dict[str, Any], count: Callable[[Any], int]) -> Ser
 
 def _read_responses(record: dict[str, Any], count: Callable[[Any], int]) -> ServerReply | None:
     items = record.get("output")
+    is_response = record.get("object") == "response"
+    if items == [] and is_response:
+        return ServerReply("", ("output",), "a response", marked=True)
     if not _are_objects(items) or not all(
         isinstance(kind := item.get("type"), str)
         and (kind in ("message", "reasoning") or kind.endswith("_call"))
@@ -203,12 +232,18 @@ def _read_responses(record: dict[str, Any], count: Callable[[Any], int]) -> Serv
         return None
     parts: list[dict[str, Any]] = []
     for item in items:
-        if _are_objects(item.get("content")) and item["type"] == "message":
-            parts += item["content"]
+        content = item.get("content")
+        if item["type"] == "message" and isinstance(content, str):
+            parts.append({"text": content})
+        elif item["type"] == "message" and _are_objects(content):
+            parts += content
         elif item["type"] == "function_call" and "arguments" in item:
             parts.append(item)
     if not parts:
-        return None
+        is_empty = all(
+            item["type"] == "reasoning" or not item.get("content", "?") for item in items
+        )
+        return ServerReply("", ("output",), "a response", marked=is_response) if is_empty else None
     found = _read_parts(parts, "content", count)
     keys = ("output", *found.keys)
     return msgspec.structs.replace(found, keys=keys, form="a response", marked=True)
@@ -224,11 +259,12 @@ def _read_message(record: dict[str, Any], count: Callable[[Any], int]) -> Server
         _find_call(part)[0] for part in (*parts, *(calls if _are_objects(calls) else ()))
     )
     is_text = bool(parts) and all(part.get("type") in _TEXT_TYPES for part in parts)
-    if not (has_role or has_call or is_text):
+    if not (has_call or is_text or (has_role and not _MESSAGE_KEYS.isdisjoint(record))):
         return None
     found = _read_parts_of_message(record, count)
     if found is None:
         return None
+    is_text = is_text or not found.value
     is_marked = has_call or (has_role and is_text and record.get("type") == "message")
     return msgspec.structs.replace(found, form="a message", marked=is_marked)
 
@@ -246,43 +282,63 @@ def _is_typed_call(part: dict[str, Any]) -> bool:
 def _read_parts_of_message(
     message: dict[str, Any], count: Callable[[Any], int]
 ) -> ServerReply | None:
-    """Reads a message: what a server parsed, else calls of tools, else the text."""
+    """Reads a message: what a server parsed, else the call or text with most declared keys.
+
+    ``None`` if its content is nothing that servers write.
+    """
     if isinstance(message.get("parsed"), dict):
         return ServerReply(message["parsed"], ("parsed",), "")
-    calls = message.get("tool_calls")
+    found: list[ServerReply] = []
+    calls, content = message.get("tool_calls"), message.get("content")
     if _are_objects(calls):
-        return _read_parts(calls, "tool_calls", count)
+        found.append(_read_parts(calls, "tool_calls", count))
     keys, value = _find_call(message)
     if keys:
-        return ServerReply(value, keys, "")
-    content = message.get("content")
+        found.append(ServerReply(value, keys, ""))
     if _are_objects(content):
-        return _read_parts(content, "content", count)
-    if isinstance(content, str) and content:
-        return ServerReply(content, ("content",), "")
+        found.append(_read_parts(content, "content", count))
+    elif isinstance(content, str):
+        found.append(ServerReply(content, ("content",), ""))
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
-        return ServerReply(refusal, ("refusal",), "", reason="the model refused")
-    return None
+        found.append(ServerReply(refusal, ("refusal",), "", reason="the model refused"))
+    is_empty = bool(found) or content is None or content == []
+    return _choose_reply(found, count) or (ServerReply("", ("content",), "") if is_empty else None)
 
 
 def _read_parts(parts: list[dict[str, Any]], name: str, count: Callable[[Any], int]) -> ServerReply:
-    """Reads the parts of a message: the call with most declared keys, else all texts."""
+    """Reads the parts of a message: the call, JSON or text with most declared keys."""
     calls = [(keys, value) for keys, value in map(_find_call, parts) if keys]
-    if calls:
-        keys, value = max(calls, key=lambda call: count(call[1]))
-        return ServerReply(value, (name, *keys), "")
-    for part in parts:
-        if isinstance(part.get("json"), dict):
-            return ServerReply(part["json"], (name, "json"), "")
-        if isinstance(part.get("refusal"), str):
-            return ServerReply(part["refusal"], (name, "refusal"), "", reason="the model refused")
+    calls += [(("json",), part["json"]) for part in parts if isinstance(part.get("json"), dict)]
+    found = [ServerReply(value, (name, *keys), "") for keys, value in calls]
     texts = [
         part["text"]
         for part in parts
         if isinstance(part.get("text"), str) and not part.get("thought")
     ]
-    return ServerReply("".join(texts), (name, "text"), "")
+    refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
+    found += [
+        ServerReply(refusal, (name, "refusal"), "", reason="the model refused")
+        for refusal in refusals
+    ]
+    found.append(ServerReply("".join(texts), (name, "text"), ""))
+    return _choose_reply(found, count) or found[-1]
+
+
+def _choose_reply(found: list[ServerReply], count: Callable[[Any], int]) -> ServerReply | None:
+    """Returns what has most declared keys, the first of several; ``None`` if all are empty."""
+    found = [reply for reply in found if reply.value != ""]
+    if len(found) < 2:
+        return found[0] if found else None
+    return max(found, key=lambda reply: count(_parse_text(reply.value)))
+
+
+def _parse_text(value: Any) -> Any:
+    """Parses a text with JSON, which may be in a fence or amid prose; others stay as they are."""
+    try:
+        return read_embedded_json(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 _CALLS: Final = (

@@ -26,12 +26,14 @@ def describe_fault(text: str, problem: str) -> str:
 
     Args:
         text: the reply.
-        problem: why it could not be read; words before and instead of "not JSON" are kept.
+        problem: why it could not be read; words before and instead of "not JSON" are kept, and so
+            are all if the text can be parsed.
     """
     before, found, _ = problem.rpartition(_NOT_JSON)
     if not found or not text.strip() or len(text) > MAX_REPLY_CHARS:
         return problem
-    return f"{before}{_NOT_JSON}: {_find_fault(text)}"
+    fault = _find_fault(text)
+    return f"{before}{_NOT_JSON}: {fault}" if fault else problem
 
 
 def _find_fault(text: str) -> str:

@@ -13,7 +13,11 @@ import pytest
 from stage_calls import check_error_line, run_epoche
 
 from eval.extraction.matchers.schema_nodes import get_schema_plan
-from eval.extraction.samples.annotated_values import list_value_places, split_annotations
+from eval.extraction.samples.annotated_values import (
+    list_number_places,
+    list_value_places,
+    split_annotations,
+)
 from eval.extraction.samples.envelopes import open_record
 from eval.extraction.samples.gold import load_gold
 from eval.extraction.samples.sample import MARKS
@@ -961,6 +965,35 @@ def test_a_unit_beside_a_number_is_a_part_of_the_text(types: Any, value: Any, pl
     is_joined = plain != value["value"]
     assert found.left_out == value.keys() - {"value"} - found.joined | {"page"}
     assert bool(found.joined) == is_joined
+
+
+@pytest.mark.parametrize(
+    ("schema", "gold"),
+    [
+        ({"w": {"type": "string"}, "unit": {"type": "string"}}, None),
+        ({"w": {"type": "string"}, "W_unit": {"type": "string"}}, None),
+        ({"w": {"enum": ["2", "3"]}}, None),
+        ({"w": {"type": "string", "pattern": r"^\d+$"}}, None),
+        ({"w": {"type": "string"}}, "3"),
+        ({"w": {"type": "string"}}, 3),
+    ],
+)
+def test_a_unit_that_gold_or_the_schema_keeps_apart_stays_apart(schema: Any, gold: Any) -> None:
+    root = get_schema_plan({"properties": schema}).root
+    places = list_number_places({"w": gold})
+    found = split_annotations({"w": {"value": "2", "unit": "kg"}}, root, (), places)
+    assert found is not None
+    assert found.value == {"w": "2"}
+    assert (found.joined, found.left_out) == (frozenset(), frozenset({"unit"}))
+
+
+def test_a_field_for_another_kind_of_unit_does_not_keep_units_apart() -> None:
+    schema = {"w": {"type": "array", "items": {"type": "string"}}, "currency": {}, "x_unit": {}}
+    root = get_schema_plan({"properties": schema}).root
+    places = list_number_places({"w": ["3 kg"]})
+    found = split_annotations({"w": [{"value": "2", "unit": "kg"}]}, root, (), places)
+    assert found is not None
+    assert found.value == {"w": ["2 kg"]}
 
 
 def test_an_amount_in_another_currency_is_wrong_and_keys_left_out_are_named(tmp_path: Path) -> None:

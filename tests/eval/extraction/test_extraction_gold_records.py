@@ -67,6 +67,9 @@ def test_an_object_of_id_and_gold_has_several_samples(tmp_path: Path, has_schema
         ({"name": "Ada", "data": {"x": 1}}, ()),
         ({"item": {"sku": "A"}, "total": 3}, ("item", "total")),
         ({"name": "Ada", "expected": {"x": 1}}, ("name", "age")),
+        ({"gold": {"karat": 1}, "silver": {"karat": 2}}, ()),
+        ({"id": "i1", "item": {"sku": 1}, "price": 4}, ()),
+        ({"path": "a/b", "label": {"text": "x"}, "amount": 2}, ()),
         # Two objects alike may be fields; others are not alike.
         ({"buyer": ADA, "seller": EVE}, ()),
         ({"a": ADA, "b": EVE, "total": 3}, ()),
@@ -111,3 +114,44 @@ def test_gold_of_the_same_name_in_two_folders_is_scored_together(
     file = PredictionFile("s", tmp_path / "runs")
     replies = read_system(file, SampleNames(samples), form).predictions.replies
     assert {reply.id: reply.value for reply in replies} == {"x/bill": ADA, "y/bill": EVE}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model": {"name": "gpt"}, "dataset": {"name": "x"}},
+        {"run": {"name": "gpt"}},
+        {"a": {"name": "Ada", "url": "x"}},
+    ],
+)
+def test_an_object_with_a_field_in_its_objects_is_no_gold_beside_gold(
+    tmp_path: Path, other: Any
+) -> None:
+    folder = write_gold(tmp_path / "gold", {"0other": other, "a": ADA, "b": EVE, "schema": SCHEMA})
+    loaded = load_gold(str(folder))
+    assert {one.id: one.expected for one in loaded.samples} == {"a": ADA, "b": EVE}
+    assert not loaded.rejected
+    assert any("0other.json" in note and "left out" in note for note in loaded.notes)
+
+
+def test_an_object_of_id_and_whole_gold_is_read_beside_gold(tmp_path: Path) -> None:
+    folder = write_gold(tmp_path / "gold", {"a": ADA, "more": {"b": EVE, "c": BOB}})
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    samples = load_gold(str(folder)).samples
+    assert {one.id: one.expected for one in samples} == {"a": ADA, "b": EVE, "c": BOB}
+
+
+def test_parts_alike_of_several_documents_without_a_schema_are_fields(tmp_path: Path) -> None:
+    balance = {key: {"current": 1, "prior": 2} for key in ("assets", "debt", "equity")}
+    folder = write_gold(tmp_path / "gold", {"a": balance, "b": balance})
+    samples = load_gold(str(folder)).samples
+    assert {one.id: one.expected for one in samples} == {"a": balance, "b": balance}
+
+
+@pytest.mark.parametrize("source", [".", "gold"])
+def test_predictions_below_gold_of_the_same_name_are_no_gold(tmp_path: Path, source: str) -> None:
+    folder = write_gold(tmp_path / "gold", {"a": ADA})
+    write_gold(folder / "gpt", {"a": EVE})
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    (sample,) = load_gold(str(tmp_path / source), schema=tmp_path / "schema.json").samples
+    assert (sample.id, sample.expected) == ("a", ADA)

@@ -132,3 +132,13 @@ def test_a_column_with_a_point_beside_its_object_stays_one(tmp_path: Path) -> No
     system = read(tmp_path, "p.csv", "id,name,address,address.city\na,Ada,Bonn,Bonn\n")
     value: Any = system.predictions.replies[0].value
     assert value == {"name": "Ada", "address": "Bonn", "address.city": "Bonn"}
+
+
+def test_a_column_below_another_that_is_split_stays_one(tmp_path: Path) -> None:
+    system = read(tmp_path, "p.csv", "id,name,address.city,address.city.zip\na,Ada,Bonn,531\n")
+    value: Any = system.predictions.replies[0].value
+    assert value == {"name": "Ada", "address": {"city": "Bonn"}, "address.city.zip": "531"}
+
+
+def test_a_text_that_can_be_parsed_keeps_its_problem() -> None:
+    assert describe_fault('{"a": "\ud800"}', "not JSON: no character") == "not JSON: no character"

@@ -152,6 +152,10 @@ def test_a_failed_request_of_a_batch_is_a_failed_call(record: Any, error: str) -
             "the reply was cut off (MAX_TOKENS)",
         ),
         ({"choices": [{"message": {"content": None, "refusal": "No."}}]}, "the model refused"),
+        (
+            {"message": {"role": "assistant", "content": '{"name": "A'}, "done_reason": "length"},
+            "the reply was cut off (length)",
+        ),
     ],
 )
 def test_a_reply_says_how_it_ended(record: Any, reason: str) -> None:
@@ -165,3 +169,99 @@ def test_of_several_calls_the_one_with_most_fields_is_the_extraction() -> None:
     ]
     record = {"role": "assistant", "content": calls, "stop_reason": "tool_use"}
     assert open_record(record, {"name", "age"}).value == {"name": "Ada", "age": 36}
+
+
+NO_CONTENT: list[tuple[dict[str, Any], str]] = [
+    ({"choices": [], "model": "m"}, ""),
+    (
+        {"choices": [{"message": None, "finish_reason": "content_filter"}]},
+        "the model refused (content_filter)",
+    ),
+    ({"choices": [{"text": "", "finish_reason": "length"}]}, "the reply was cut off (length)"),
+    *(
+        (
+            {"choices": [{"message": {"content": json.loads(content)}, "finish_reason": "length"}]},
+            "the reply was cut off (length)",
+        )
+        for content in ("null", '""', "[]")
+    ),
+    (
+        {"type": "message", "role": "assistant", "content": [], "stop_reason": "refusal"},
+        "the model refused (refusal)",
+    ),
+    (
+        {"promptFeedback": {"blockReason": "OTHER"}, "modelVersion": "g"},
+        "the model refused (OTHER)",
+    ),
+    *(
+        ({"candidates": [{"finishReason": end}]}, f"the model refused ({end})")
+        for end in ("SAFETY", "RECITATION", "BLOCKLIST", "SPII", "PROHIBITED_CONTENT")
+    ),
+    (
+        {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]},
+        "the reply was cut off (MAX_TOKENS)",
+    ),
+    (
+        {
+            **{"object": "response", "status": "incomplete"},
+            "incomplete_details": {"reason": "max_output_tokens"},
+            "output": [{"type": "reasoning", "summary": []}],
+        },
+        "the reply was cut off (max_output_tokens)",
+    ),
+    (
+        {
+            "choices": [{"message": {"content": None}, "finish_reason": "content_filter"}],
+            "error": {"message": "filtered"},
+        },
+        "the model refused (content_filter)",
+    ),
+    (
+        {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "max_tokens"},
+        "the reply was cut off (max_tokens)",
+    ),
+]
+
+
+@pytest.mark.parametrize("around", ["", "body", "response"])
+@pytest.mark.parametrize(("record", "reason"), NO_CONTENT)
+def test_a_reply_without_content_is_no_extraction(record: Any, reason: str, around: str) -> None:
+    opened = open_record({around: record} if around else record, {"name"})
+    assert (opened.value, opened.reason, opened.error) == ("", reason, "")
+
+
+def test_an_error_beside_a_reply_without_content_is_a_failed_call() -> None:
+    message = {"role": "assistant", "content": None}
+    record = {"choices": [{"message": message}], "error": {"message": "busy"}}
+    assert open_record(record, {"name"}).error == "busy"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"message": {"role": "assistant", "content": ""}, "data": {"name": "Ada"}},
+        {"role": "assistant", "content": {"name": "Ada"}},
+        {"output": [{"type": "custom_tool_call", "input": '{"name": "Ada"}'}]},
+    ],
+)
+def test_an_extraction_elsewhere_in_a_reply_is_found(record: Any) -> None:
+    assert open_record(record, {"name"}).value == {"name": "Ada"}
+
+
+@pytest.mark.parametrize("value", [{"role": "assistant", "content": ""}, {"content": [], "x": 1}])
+def test_an_extraction_without_content_stays_one(value: dict[str, Any]) -> None:
+    assert open_record(value, frozenset(value)).value == value
+
+
+@pytest.mark.parametrize("text", ['{"name": "Ada"}', 'Here:\n```json\n{"name": "Ada"}\n```'])
+def test_the_text_is_read_if_it_has_more_fields_than_a_tool_call(text: str) -> None:
+    call = {"type": "function", "function": {"name": "look_up", "arguments": '{"q": 1}'}}
+    part = {"type": "tool_use", "name": "look_up", "input": {"q": 1}}
+    output = {"type": "function_call", "name": "look_up", "arguments": '{"q": 1}'}
+    for record in (
+        {"choices": [{"message": {"role": "assistant", "content": text, "tool_calls": [call]}}]},
+        {"role": "assistant", "content": [{"type": "text", "text": text}, part]},
+        {"output": [output, {"type": "message", "content": [{"text": text}]}]},
+    ):
+        assert open_record(record, {"name"}).value in (text, {"name": "Ada"})
+        assert open_record(record, {"q"}).value == {"q": 1}
