@@ -85,12 +85,10 @@ def find_system_scales(
         values: the confidences of the rows.
         systems: the systems of the rows.
     """
-    return {
-        system: find_confidence_scale(
-            value for value, other in zip(values, systems, strict=True) if other == system
-        )
-        for system in dict.fromkeys(systems)
-    }
+    by_system: dict[str, list[object]] = {}
+    for value, system in zip(values, systems, strict=True):
+        by_system.setdefault(system, []).append(value)
+    return {system: find_confidence_scale(given) for system, given in by_system.items()}
 
 
 def _parse_finite(value: object) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Final
 
 from eval.replies.lexicon import load_lexicon
@@ -44,7 +45,10 @@ class UnreadableTexts:
     def add(self, text: str) -> None:
         """Counts a prediction."""
         self.n_texts += 1
-        if text in self._counts or (len(self._counts) < _MAX_TEXTS and _is_label(text)):
+        is_known = text in self._counts
+        if is_known or (
+            len(self._counts) < _MAX_TEXTS and len(text) <= _MAX_CHARS and _is_label(text)
+        ):
             self._counts[text] += 1
 
     def find_labels(self, n_predictions: int) -> dict[str, int]:
@@ -64,10 +68,11 @@ class UnreadableTexts:
         return labels if is_set else {}
 
 
+@lru_cache(maxsize=_MAX_TEXTS)
 def _is_label(text: str) -> bool:
-    """Returns whether a text looks like a label, and not like a reply or a failed call."""
+    """Returns whether a short text looks like a label, and not like a reply or a failed call."""
     folded = text.casefold().rstrip(".")
-    if len(text) > _MAX_CHARS or not _LABEL.fullmatch(text) or folded in _NO_REPLIES:
+    if not _LABEL.fullmatch(text) or folded in _NO_REPLIES:
         return False
     words = split_words(text)
     verdicts = {load_lexicon().clauses.get((word,)) for word in words}

@@ -319,6 +319,7 @@ def test_words_before_a_mark_overturn_it_only_if_they_are_tied_to_it(reply: str,
         ("Nein, ich lehne die Behauptung ab.", "NO"),
         ("Nein. Ich kann keine weiteren Angaben machen.", "NO"),
         ("Ja. Ich muss keine weitere Auskunft geben.", "YES"),
+        ("Nein. Ich muss keine weitere Auskunft geben.", "NO"),
     ],
 )
 def test_what_is_no_refusal_of_the_question_leaves_the_verdict(reply: str, pred: str) -> None:
