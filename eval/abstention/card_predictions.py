@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,7 @@ from eval.abstention.card_file import CardFile
 from eval.abstention.manifest import PREDICTIONS_SYSTEM, RunManifest, write_manifest
 from eval.abstention.metrics.result_row import describe_unreadable
 from eval.abstention.result import PREDS, Answer, Pred, Result, result_to_json
-from eval.harness.predictions.foreign_labels import MAX_LABELS, find_foreign_labels
+from eval.harness.predictions.foreign_labels import UnreadableTexts
 from eval.harness.predictions.reader import (
     PredictionFile,
     PredictionFormat,
@@ -167,12 +166,13 @@ def _check_readable(
     The file of a run whose replies were all unusable says so in our own word.
     """
     where = f"{file.path}, field {form.name_field('value')}"
-    if foreign := find_foreign_labels(labels.unreadable, labels.n_read):
-        n_unreadable = labels.unreadable.total()
-        shown = [f"{show_text(label)} ({labels.unreadable[label]:,})" for label in foreign]
+    if foreign := labels.unreadable.find_labels(labels.n_read):
+        n_unreadable, n_labels = labels.unreadable.n_texts, sum(foreign.values())
+        share = "all" if n_labels == n_unreadable else f"{n_labels:,}"
+        shown = [f"{show_text(label)} ({count:,})" for label, count in foreign.items()]
         raise RecordError(
-            f"{n_unreadable:,} of {labels.n_read:,} predictions are no answer, and all of these "
-            f"are {join_list(shown, 'or')}: labels of another set",
+            f"{n_unreadable:,} of {labels.n_read:,} predictions are no answer, and {share} of "
+            f"these are {join_list(shown, 'or')}: labels of another set",
             where=where,
             hint="Say what each means with --value THEIRS=PRED, where PRED is "
             f"{join_list(VALUES, 'or')}.",
@@ -209,16 +209,14 @@ class _LabelReader:
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
         self.n_read = 0
-        self.unreadable: Counter[str] = Counter()
+        self.unreadable = UnreadableTexts()
 
     def read(self, value: object) -> Reply:
         """Reads a prediction; raises nothing."""
         self.n_read += 1
         reply = _read_value(self._values.get(str(value).strip().casefold(), value))
         if reply.status == "invalid" and reply.problem != _SAYS_INVALID:
-            text = show_text(str(value).strip())[1:-1]
-            if text in self.unreadable or len(self.unreadable) <= MAX_LABELS:
-                self.unreadable[text] += 1
+            self.unreadable.add(str(value).strip())
         return reply
 
 

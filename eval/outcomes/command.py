@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -113,6 +114,8 @@ def main(
     if out is not None:
         inputs = [Path(file.rpartition("=")[2]) for file in (*files, *(na_prob or ()))]
         check_output(out, [*inputs, *([squad_gold] if squad_gold else [])])
+    if threshold is not None and not math.isfinite(threshold):
+        raise SettingError("the threshold is no number", where=f"--threshold {threshold}")
     if squad_gold is not None:
         given = (field_map, values, filter_name, right_refusals, threshold is not None, system)
         if any(given):

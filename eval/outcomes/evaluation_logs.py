@@ -30,6 +30,7 @@ from eval.outcomes.promptfoo_logs import read_promptfoo_results
 from eval.outcomes.question_texts import cluster_copies, write_text
 from kg.base.errors import RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
+from kg.base.plain_text import format_count
 from kg.base.strict_json import NotJsonError, parse_json
 
 _HELM_SCORE: Final = "exact_match"
@@ -49,6 +50,8 @@ _NO_WRAPPERS: Final = frozenset(
     ("eval", "request_states", "adapter_spec", "configs", "content_sha256", "n_questions")
 )
 """Keys of logs and of our own records, whose lists are no rows of graded answers."""
+_NO_MATCH: Final = {"outcome": NOT_SCORED, "data": {"correct": NOT_SCORED}}
+"""What a sample of OpenAI's evals that failed has instead of its grade."""
 _LOOK_AHEAD: Final = 4096
 """Number of bytes after the first line that tell whether there is a second one."""
 _MAX_ROW_FIELDS: Final = 100
@@ -101,11 +104,12 @@ def _read_rows(path: Path, constants: set[str] | None, folder: Path, outcome: st
     document, is_line = _read_document(path, constants)
     if document is not None:
         # JSON lines of one row may have lists, too.
-        wrapped = None if is_line and outcome.split(".")[0] in document else _unwrap(document, path)
+        field = outcome.split(".")[0]
+        wrapped = None if is_line and field in document else _unwrap(document, path, field)
         converted = wrapped or _convert_document(document, path, is_line=is_line)
         if converted is not None:
             return converted
-    found = _select_events(list(iter_rows(path, constants=constants)))
+    found, notes = _select_events(list(iter_rows(path, constants=constants)))
     scores: dict[str, None] = {}
     rows = [(where, _convert_row(row, scores, where)) for where, row in found]
     if any(_is_helm_row(row) for _, row in found) and (scenario := _read_helm_scenario(folder)):
@@ -113,37 +117,71 @@ def _read_rows(path: Path, constants: set[str] | None, folder: Path, outcome: st
         rows = [(where, {"question": f"{scenario}\n{row['id']}", **row}) for where, row in rows]
     hashes = [row.get("doc_hash") if _is_lm_eval_row(row) else "" for _, row in rows]
     cluster_copies(rows, [text if isinstance(text, str) else "" for text in hashes])
-    return LogContent(rows, list(scores))
+    return LogContent(rows, list(scores), notes=notes)
 
 
-def _unwrap(document: Mapping[str, Any], path: Path) -> LogContent | None:
+def _unwrap(document: Mapping[str, Any], path: Path, outcome: str) -> LogContent | None:
     """Returns the rows in an object around them; ``None`` if there is no single list of objects.
 
+    An object that has the field ``outcome``, unlike those in its list, is a row itself.
     A table of MLflow has the names of its columns beside its rows.
     """
     names, data = document.get("columns"), document.get("data")
     if isinstance(names, list) and isinstance(data, list) and names and data:
-        table = [dict(zip(map(str, names), row, strict=False)) for row in data if type(row) is list]
-        document = {"data": table} if len(table) == len(data) else document
+        is_table = all(isinstance(row, list) for row in data)
+        document = (
+            {"data": _read_table(list(map(str, names)), data, path)} if is_table else document
+        )
     lists = {name: value for name, value in document.items() if isinstance(value, list) and value}
     if len(lists) != 1 or document.keys() & _NO_WRAPPERS:
         return None
     ((name, rows),) = lists.items()
     if not all(isinstance(row, dict) for row in rows):
         return None
+    if outcome in document and not any(outcome in row for row in rows):
+        return None
     return LogContent([(f"{path}:{name} {n}", row) for n, row in enumerate(rows, start=1)], [])
 
 
-def _select_events(rows: list[LocatedRow]) -> list[LocatedRow]:
-    """Selects the graded answers among the events of a run of OpenAI's evals."""
+def _read_table(names: list[str], rows: list[list[Any]], path: Path) -> list[dict[str, Any]]:
+    """Reads the rows of a table; raises a ``RecordError`` if they do not fit its columns."""
+    if doubled := [name for name in names if names.count(name) > 1]:
+        raise RecordError(
+            f"two columns are called {show_text(doubled[0])}",
+            where=str(path),
+            hint="Rename or delete one of them.",
+        )
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            raise RecordError(
+                f"{len(row):,} values in a table of {len(names):,} columns",
+                where=f"{path}:data {number}",
+                hint="Write one value for each of the columns, null where there is none.",
+            )
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _select_events(rows: list[LocatedRow]) -> tuple[list[LocatedRow], tuple[str, ...]]:
+    """Selects the graded answers among the events of a run of OpenAI's evals.
+
+    Returns:
+        The answers, of which those of samples that ended in an error are unusable, and notes.
+    """
     if not any({"event_id", "sample_id", "type"} <= row.keys() for _, row in rows):
-        return rows
+        return rows, ()
     matches = [(where, row) for where, row in rows if row.get("type") == "match"]
     for _, row in matches:
         row.setdefault("id", row.get("sample_id"))
         if (correct := get_object(row, "data").get("correct")) is not None:
             row.setdefault("outcome", correct)
-    return matches or rows
+    given = {row.get("sample_id") for _, row in matches}
+    failed = {
+        row["sample_id"]: (where, {**row, "id": row["sample_id"], **_NO_MATCH})
+        for where, row in rows
+        if row.get("type") == "error" and row.get("sample_id") not in {*given, None}
+    }
+    notes = (f"{format_count(len(failed), 'sample')} without a match had an error: unusable",)
+    return [*matches, *failed.values()] or rows, notes if failed else ()
 
 
 def _read_document(path: Path, constants: set[str] | None) -> tuple[dict[str, Any] | None, bool]:

@@ -49,14 +49,26 @@ _TRUE_OR_FALSE: Final = frozenset(
 )
 """Grades that do not say themselves of what they are true."""
 _OTHER_SCORES: Final = re.compile(
-    r"fail|abst|refus|declin|reject|halluc|toxic|err(?:ors?)?$|latenc|cost|harm|bias|unsafe|violat"
-    r"|incorrect|wrong|mistake|invalid|perplex|ppl$|loss$|token|length|duration|time$|impossible"
+    r"fail|abst|refus|declin|reject|halluc|toxic|err(?:ors?)?$|latenc|cost|harm(?!less)|bias|unsafe"
+    r"|violat|incorrect|wrong|mistake|invalid|perplex|ppl$|loss$|length|duration|timed?$|impossible"
     r"|unanswer|unusable|unknown|jailbreak|leak|contradict|uncertain|fehl|falsch|halluz|enthalt|verweiger"
 )
 """Beginnings of words of scores that are high where answers are not right, or of other things."""
+_UNBOUNDED_SCORES: Final = re.compile(r"err(?:ors?)?$|latenc|cost")
+"""The same of scores of which no threshold says that an answer is right."""
 _SCORES_OF_RIGHTNESS: Final = frozenset(
-    ("correct", "right", "acc", "accuracy", "match", "pass", "passed", "success", "ok")
+    (
+        *("correct", "right", "acc", "accuracy", "match", "pass", "passed", "success", "ok"),
+        *("free", "no", "non", "without"),
+    )
 )
+"""Words of scores that are high where answers are right, as ``error_free``."""
+_NO_ANSWER: Final = re.compile(r"\b(?:no|non|not) (?:answer|response|reply|attempt)")
+"""The opposite, in the words of a name."""
+_GOLD_NAMES: Final = frozenset(("target", "answer", "expected", "label", "gold", "correct"))
+"""Words of columns of gold answers."""
+_FIRST_OPTION: Final = "D"
+"""The first letter of options of questions that is no grade of SimpleQA."""
 _NAME_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _RIGHT_OR_WRONG: Final = {0.0, 1.0}
 """The numbers that are grades by themselves, if a file has no other."""
@@ -73,10 +85,17 @@ class Outcomes(NamedTuple):
     """The letters that were read as grades, as ``ABC``."""
 
 
-def is_other_score(name: str) -> bool:
-    """Returns whether a score, by its name, is not about whether an answer is right."""
-    words = [word.casefold() for word in _NAME_WORD.findall(name)]
-    return any(map(_OTHER_SCORES.match, words)) and _SCORES_OF_RIGHTNESS.isdisjoint(words)
+def is_other_score(name: str, *, has_threshold: bool = False) -> bool:
+    """Returns whether a score, by its name, is not about whether an answer is right.
+
+    Args:
+        name: the score or column.
+        has_threshold: whether the user gives a number from which on it says that answers are right.
+    """
+    words = _split_name(name)
+    others = _UNBOUNDED_SCORES if has_threshold else _OTHER_SCORES
+    is_other = any(map(others.match, words)) and _SCORES_OF_RIGHTNESS.isdisjoint(words)
+    return is_other or (not has_threshold and bool(_NO_ANSWER.search(" ".join(words))))
 
 
 def check_score_name(
@@ -105,7 +124,7 @@ def check_score_name(
     read = {t for t in given if t in _TRUE_OR_FALSE or (has_threshold and _is_number(t))}
     explained = {**values, **_explain_numbers(read, values)}
     unclear = sorted(read - explained.keys())[:_MAX_SHOWN]
-    if unclear and is_other_score(name):
+    if unclear and is_other_score(name, has_threshold=has_threshold):
         raise RecordError(
             f"by its name, {show_text(name)} does not say whether an answer is right, so that "
             f"{join_list(unclear, 'or')} may mean anything",
@@ -128,12 +147,16 @@ def check_letters(
         path: the file.
 
     Raises:
-        RecordError: another column has nothing but single letters.
+        RecordError: another column has nothing but single letters, and is called like one of gold
+            answers, or has a D or later letter.
     """
     rows = list(rows)
-    for other in others if letters else ():
+    # Options are A, B, C, … and not the C, I, N of Inspect.
+    for other in others if "a" in letters.casefold() else ():
         found = {str(row[other]).strip() for row in rows if not is_empty(row.get(other))}
-        if len(found) > 1 and all(len(text) == 1 and text.isalpha() for text in found):
+        has_letters = len(found) > 1 and all(len(text) == 1 and text.isalpha() for text in found)
+        is_gold = not _GOLD_NAMES.isdisjoint(_split_name(other))
+        if has_letters and (is_gold or max(map(str.upper, found)) >= _FIRST_OPTION):
             raise RecordError(
                 f"{show_text(name)} and {show_text(other)} have single letters: these are options "
                 "of questions, and no grades",
@@ -194,6 +217,11 @@ def read_grades(
             hint="Say what they mean with --value THEIRS=OUTCOME, or name another column.",
         )
     return Outcomes(outcomes, note, used)
+
+
+def _split_name(name: str) -> list[str]:
+    """Returns the words of a name such as ``hasError`` or ``error_rate``, in lower case."""
+    return [word.casefold() for word in _NAME_WORD.findall(name)]
 
 
 def is_empty(value: Any) -> bool:

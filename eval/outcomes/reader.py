@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from eval.harness.predictions.confidence_scale import find_confidence_scale
+from eval.harness.predictions.confidence_scale import find_system_scales
 from eval.harness.predictions.reader import (
     describe_unreadable_confidences,
     parse_number,
@@ -141,9 +141,13 @@ def read_graded_answers(
         all_columns |= columns
         names = _find_fields(columns, field_map)
         given_names = [_read_text(row, names["system"]) or name for _, row in rows]
+        # A name that the user gives is the system's, unless the file has several.
+        if file.is_named and len(set(given_names)) <= 1 and system == name:
+            given_names = [name] * len(rows)
         all_systems |= dict.fromkeys(given_names)
         if system:
             rows = [row for row, given in zip(rows, given_names, strict=True) if given == system]
+            given_names = [system] * len(rows)
             if log.rows and not rows:
                 continue
         grades = _collect_grades(rows, names["outcome"], columns)
@@ -165,16 +169,18 @@ def read_graded_answers(
         if outcomes.note:
             graded.notes.append(f"{file.path}: {outcomes.note}")
         header = read_header(file.path)
-        # A name that the user gives is the system's, unless the file has several.
         systems = {_read_text(row, names["system"]) for _, row in rows} - {""}
         is_named = file.is_named and len(systems) <= 1
         unreadable: list[str] = []
         n_before = len(graded.answers)
         confidences = [_parse_confidence(row, names["confidence"], header) for _, row in rows]
-        scale = find_confidence_scale(confidences)
-        if scale.note:
-            graded.notes.append(f"{file.path}: {scale.note}")
-        for (where, row), outcome, given in zip(rows, outcomes.outcomes, confidences, strict=True):
+        scales = find_system_scales(confidences, given_names)
+        for given_name, scale in scales.items():
+            of = f", {given_name}" if len(scales) > 1 else ""
+            graded.notes += [f"{file.path}{of}: {scale.note}"] if scale.note else []
+        columns_of_rows = zip(rows, outcomes.outcomes, confidences, given_names, strict=True)
+        for (where, row), outcome, given, given_name in columns_of_rows:
+            scale = scales[given_name]
             answer = _read_answer(row, where, outcome, name, names, columns)
             confidence = scale.convert(given)
             answer = answer._replace(confidence=check_confidence(confidence, []))

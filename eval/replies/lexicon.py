@@ -7,7 +7,8 @@ The data are in ``languages.toml``, with two kinds of entries:
   or none. ``yes_alone`` and ``no_alone`` match only a whole sentence ("True.", but not
   "True, but …").
 * *phrases* (``abstain``, ``silent``, ``chat``, ``refuse``) match anywhere in a sentence. Besides
-  alternatives, ``~`` stands for up to three words and ``deter*`` for any word with that beginning.
+  alternatives, ``~`` stands for up to three words and ``deter*`` for any word with that beginning,
+  and none of the three words after ``!(a|b)`` is one of these.
   In languages written without spaces ``~`` stands for up to six characters.
 """
 
@@ -41,7 +42,11 @@ _AMBIGUOUS_CONDITIONS = frozenset(("se",))
 # A character of Japanese, Chinese or Korean.
 _UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 # One word of a phrase, or a group of alternatives in brackets.
-_PHRASE_PART = re.compile(r"\((?P<words>[^()]*)\)(?P<optional>\?)?|(?P<word>[^\s()]+)")
+_PHRASE_PART = re.compile(
+    r"(?P<barred>!)?\((?P<words>[^()]*)\)(?P<optional>\?)?|(?P<word>[^\s()]+)"
+)
+_BARRED = "!"
+"""Alternative that marks the others as words that must not follow."""
 
 
 class Phrases:
@@ -100,6 +105,8 @@ class Lexicon(NamedTuple):
     "if" in Italian, but not in Romanian."""
     buts: frozenset[str]
     """Words that may stand between a verdict and its condition: "yes, but only if"."""
+    but_conditions: frozenset[tuple[str, ...]]
+    """How a condition begins after these words, with one or two words."""
     abstain: Phrases
     """Phrases that state that the writer does not know the answer, or that it cannot be known."""
     silent: Phrases
@@ -157,6 +164,9 @@ def load_lexicon() -> Lexicon:
         conditions=frozenset(map(fold_word, list_entries("if"))) - _AMBIGUOUS_CONDITIONS,
         conditions_by_verdict=conditions_by_verdict,
         buts=frozenset(map(fold_word, list_entries("but"))),
+        but_conditions=frozenset(
+            words for phrase in list_entries("but_if") for words in _expand_clause(phrase)
+        ),
         abstain=build_phrases("abstain"),
         silent=build_phrases("silent"),
         chat=build_phrases("chat"),
@@ -188,7 +198,8 @@ def _split_phrase(phrase: str) -> Iterator[tuple[list[str], bool]]:
         if part["word"] is not None:
             yield [part["word"]], False
         else:
-            yield part["words"].split("|"), part["optional"] is not None
+            barred = [_BARRED] if part["barred"] else []
+            yield barred + part["words"].split("|"), part["optional"] is not None
 
 
 def _expand_clause(phrase: str) -> Iterator[tuple[str, ...]]:
@@ -219,6 +230,8 @@ def _build_part_pattern(words: list[str], optional: bool) -> str:
     """Returns one part of a phrase as a pattern that ends with a space."""
     if words == ["~"]:
         return r"(?:\S+ ){0,3}"
+    if words[0] == _BARRED:
+        return rf"(?!(?:\S+ ){{0,2}}(?:{'|'.join(map(re.escape, words[1:]))}) )"
     alternatives = "|".join(
         re.escape(" ".join(split_words(word.replace("*", "")))) + (r"\S*" if "*" in word else "")
         for word in words

@@ -34,6 +34,19 @@ _CLAUSE_START = re.compile(
     r"[.!?\n。！？;:()、，；：\u2012-\u2015]|,(?!\s*(?:that|whether|dass|daß|ob)\b)|\b(?:so|thus|hence|therefore|and|but|then|also|donc|ergo)\b",
     re.IGNORECASE,
 )
+_SUBORDINATION = re.compile(
+    r"(?:\b(?:that|whether|to say|dass|daß|ob|doubt|deny)"
+    r"|(?:\bnot|n't) (?:think|believe|say|claim))"
+    r"(?:\s+(?:the|my|its|die|das|der|meine))?\s*$",
+    re.IGNORECASE,
+)
+"""What ties "the answer is: …" to the words before it. After any others, a colon begins anew."""
+_ASSERTION = re.compile(
+    r"\b(?:no|not|never|nobody|no one|without|beyond) (?:a |any |the slightest )?doubt(?:s|ed)?\b"
+    r"|\bcan ?not be (?:denied|doubted|disputed)\b|\bkein(?:en|erlei)? zweifel\b",
+    re.IGNORECASE,
+)
+"""Words that deny or doubt nothing, but assert what follows."""
 _ANSWER_KEYS = frozenset(("answer", "finalanswer", "verdict", "prediction", "pred"))
 _BOXED = re.compile(
     r"\\boxed\s{0,3}\{([^{}\n]{1,100})\}|<(?:final_?)?answer>\s{0,9}([^<]{1,400})</", re.I
@@ -89,10 +102,11 @@ def find_worded_answers(text: str) -> list[MarkedAnswer]:
             if has_colon
             else RANK_SENTENCE
         )
-        is_clause = rank == RANK_SENTENCE or mark["copula"] is not None
-        if is_clause and _is_overturned(
-            text[max(0, mark.start() - _MAX_CONTEXT_LENGTH) : mark.start()]
-        ):
+        text_before = text[max(0, mark.start() - _MAX_CONTEXT_LENGTH) : mark.start()]
+        is_clause = rank == RANK_SENTENCE or (
+            mark["copula"] is not None and _SUBORDINATION.search(text_before) is not None
+        )
+        if is_clause and _is_overturned(text_before):
             # What follows a colon would else be read as a clause of its own.
             if has_colon:
                 answers.append(MarkedAnswer(RANK_SENTENCE, mark.start(), mark.end(), "INVALID"))
@@ -110,6 +124,7 @@ def _is_overturned(text_before: str) -> bool:
         text_before: the text before "the answer is".
     """
     lexicon = load_lexicon()
+    text_before = _ASSERTION.sub(" ", text_before)
     sentence = split_words(_SENTENCE_START.split(text_before)[-1])
     clause = split_words(_CLAUSE_START.split(text_before)[-1])
     return bool(

@@ -82,7 +82,7 @@ def _combine_marks(answers: list[MarkedAnswer], text: str, mark_kind: str) -> Pa
         (later_signs.yes and last_answer.pred != "YES")
         or (later_signs.no and last_answer.pred != "NO")
         or (later_signs.abstains and last_answer.pred != "UNKNOWN")
-        or later_signs.refuses
+        or (later_signs.refuses and last_answer.pred == "NO" and mark_kind == "marked answer")
     )
     if is_contradicted:
         return ParsedReply("INVALID", f"{mark_kind}: contradicted by the text after it")

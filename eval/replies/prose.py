@@ -31,10 +31,12 @@ class Signs(NamedTuple):
     """It states that the sources do not contain the answer."""
     doubts: bool = False
     """It says "maybe" or the like."""
+    limited: bool = False
+    """It says "sometimes" or the like, which takes a yes back but no "no"."""
     conditional: bool = False
     """Its verdict depends on a condition."""
     refuses: bool = False
-    """Its writer will not answer: "no" is then no answer to the question."""
+    """Its writer will not answer: "no" is then no answer to the question, but "yes" is."""
 
     def merge_with(self, other: Signs) -> Signs:
         """Returns the union of both sets of signs."""
@@ -68,9 +70,9 @@ def classify_signs(signs: Signs) -> ProseVerdict:
         return ProseVerdict("INVALID", "it says neither yes nor no, nor that it cannot tell")
     if signs.abstains:
         return ProseVerdict("INVALID", "it gives a verdict and says that it cannot tell")
-    if signs.refuses:
+    if signs.refuses and signs.no:
         return ProseVerdict("INVALID", "it refuses to answer")
-    if signs.doubts or signs.conditional:
+    if signs.doubts or signs.conditional or (signs.limited and signs.yes):
         return ProseVerdict("INVALID", "it takes its verdict back, or ties it to a condition")
     if signs.no and signs.silent:
         return ProseVerdict("INVALID", "its no rests on sources that do not say")
@@ -114,10 +116,10 @@ def _read_sentence(sentence: Sentence, lexicon: Lexicon) -> Signs:
         no="NO" in signs,
         abstains=abstains,
         silent=lexicon.silent.occur_in(asserted_words),
+        doubts="DOUBT" in signs,
         # A sentence of its own, "Only sometimes.", is about the verdict of another one.
-        doubts="DOUBT" in signs or set(signs) == {"LIMIT"},
-        conditional=bool(verdicts)
-        and ("LIMIT" in signs or _is_conditional(clauses, verdicts[0], lexicon)),
+        limited="LIMIT" in signs and (bool(verdicts) or set(signs) == {"LIMIT"}),
+        conditional=bool(verdicts) and _is_conditional(clauses, verdicts[0], lexicon),
         refuses=lexicon.refuse.occur_in(asserted_words),
     )
 
@@ -179,11 +181,16 @@ def _is_conditional(clauses: tuple[Clause, ...], verdict_index: int, lexicon: Le
         lexicon.conditions,
     )
     next_clauses = clauses[verdict_index + 1 :]
+    after_buts = (
+        # "But only, if" has a comma in German.
+        [word for part in next_clauses[index : index + 2] for word in part.words][1:3]
+        for index, clause in enumerate(next_clauses)
+        if clause.words[0] in lexicon.buts
+    )
     return (
         bool(conditions.intersection(clause_words[1:]))
         or any(clause.words[0] in conditions for clause in next_clauses[:1])
         or any(
-            clause.words[0] in lexicon.buts and clause.words[1:2] and clause.words[1] in conditions
-            for clause in next_clauses
+            tuple(words[:size]) in lexicon.but_conditions for words in after_buts for size in (1, 2)
         )
     )

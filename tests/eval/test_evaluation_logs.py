@@ -448,7 +448,28 @@ def test_rows_in_an_object_are_read(tmp_path: Path) -> None:
     table = {"columns": ["id", "outcome"], "data": [list(row.values()) for row in rows]}
     assert read(write_json(tmp_path / "t.json", table)) == expected
     # A row may have a list.
-    assert read(write_json(tmp_path / "o.json", {**rows[1], "facts": [{"a": 1}]})) == expected[1:]
+    row = {**rows[1], "facts": [{"a": 1}]}
+    path = write_json(tmp_path / "o.json", row)
+    assert read(path) == expected[1:]
+    path.write_text(json.dumps(row, indent=1))
+    assert "no rows of graded answers" in check_error_line(run_epoche("outcomes", path), 12)
+    path.write_text(json.dumps({"outcome": 0.5, "results": rows}, indent=1))
+    assert read(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "problem"),
+    [
+        (["id", "outcome", "id"], ["q", 1, "r"], "two columns are called 'id'"),
+        (["id", "outcome"], ["q", 1, 0], "3 values in a table of 2 columns"),
+        (["id", "outcome"], ["q"], "1 values in a table of 2 columns"),
+    ],
+)
+def test_rows_that_do_not_fit_their_table_are_refused(
+    columns: list[str], row: list[Any], problem: str, tmp_path: Path
+) -> None:
+    path = write_json(tmp_path / "t.json", {"columns": columns, "data": [row]})
+    assert problem in check_error_line(run_epoche("outcomes", path), 12)
 
 
 def test_fields_in_objects_have_paths(tmp_path: Path) -> None:
@@ -475,6 +496,15 @@ def test_events_of_openai_evals(tmp_path: Path) -> None:
     ]
     path.write_text("\n".join(map(json.dumps, events)))
     assert read(path) == [("s.0", 0, "wrong")]
+    failed = make_event(2, "error", {"type": "Timeout"})
+    # One that is asked again has its answer.
+    events += [failed, {**failed, "sample_id": "s.1"}, {**failed, "sample_id": "s.1"}]
+    path.write_text("\n".join(map(json.dumps, events)))
+    assert read(path) == [("s.0", 0, "wrong"), ("s.1", 0, "unusable")]
+    assert read(path, outcome="data.correct") == read(path)
+    assert read_graded_answers([str(path)], {}, {}).notes == [
+        f"{path}: 1 sample without a match had an error: unusable"
+    ]
 
 
 def test_one_system_of_a_file_is_measured_alone(tmp_path: Path) -> None:
@@ -487,6 +517,10 @@ def test_one_system_of_a_file_is_measured_alone(tmp_path: Path) -> None:
     assert "1 question\nb: 1 " in done.out, done.err
     line = check_error_line(run_epoche("outcomes", path, "--system", "c"), 12)
     assert "there is no system 'c' (--system). The files have a, b." in line
+    rows = write_json(tmp_path / "r.json", [{"id": "q", "outcome": 1, "system": "x"}])
+    for system in ("m", "x"):
+        done = run_epoche("outcomes", f"m={rows}", "--system", system, "--resamples", 100)
+        assert "1 question\nm: 1 right" in done.out, done.err
 
 
 def test_instances_of_helm(tmp_path: Path) -> None:

@@ -510,7 +510,7 @@ def test_refusals_that_are_all_graded_right_are_refused(tmp_path: Path):
             [None, None],
             "no confidence is used: 1 of 2 are no numbers in [0, 1], for example 9.2",
         ),
-        ("id;outcome;confidence\nq1;right;92,5\nq2;wrong;1\n", [0.925, 0.01], "per cent"),
+        ("id;outcome;confidence\nq1;right;92,5\nq2;wrong;0\n", [0.925, 0.0], "per cent"),
         (
             'id,outcome,confidence\nq1,right,"0,9"\nq2,wrong,nan\n',
             [None, None],
@@ -528,6 +528,14 @@ def test_unreadable_confidences_are_left_out_with_a_note(
     assert [answer.confidence for answer in graded.answers] == pytest.approx(confidences)
     assert len(graded.notes) == bool(note)
     assert note in "".join(graded.notes)
+
+
+def test_each_system_of_a_file_has_its_scale(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("system,id,outcome,confidence\na,q,right,90\na,r,right,80\nb,q,right,0.7\n")
+    graded = read_graded_answers([str(path)], {}, {})
+    assert [answer.confidence for answer in graded.answers] == pytest.approx([0.9, 0.8, 0.7])
+    assert [note.partition(" confidences")[0] for note in graded.notes] == [f"{path}, a:"]
 
 
 def test_confidences_that_are_true_or_false_are_none(tmp_path: Path):
@@ -785,6 +793,8 @@ def test_the_public_simpleqa_files(public_data: Path, tmp_path: Path):
         *((name, True) for name in ("HARMFUL", "incorrect", "is_impossible", "Fehler")),
         *((name, False) for name in ("correct", "outcome", "exact_match", "accuracy", "terrace")),
         *((name, False) for name in ("abstention_correct", "success", "acc_norm", "grade", "f1")),
+        *((name, True) for name in ("timed_out", "no_answer", "noResponse", "not_attempted")),
+        *((name, False) for name in ("hallucination_free", "no_error", "harmless", "token_f1")),
     ],
 )
 def test_scores_that_are_not_of_rightness_are_known_by_name(name: str, is_other: bool):
@@ -818,6 +828,12 @@ def test_letters_of_options_are_no_grades(tmp_path: Path):
     assert "'answer' and 'gold' have single letters: these are options" in line
     values = ("--value", "A=right,B=wrong,C=wrong")
     assert run_outcomes(path, "--map", "outcome=answer", *values).code == 0
+    path.write_text("id,grade,group\nq0,A,A\nq1,B,B\nq2,C,A\n")
+    assert run_outcomes(path, "--map", "outcome=grade").code == 0
+    path.write_text("id,grade,target\nq0,C,A\nq1,I,B\nq2,C,D\n")
+    assert run_outcomes(path, "--map", "outcome=grade").code == 0
+    path.write_text("id,grade,model\nq0,A,A\nq1,B,D\nq2,C,A\n")
+    assert run_outcomes(path, "--map", "outcome=grade").code == 12
     path.write_text("id,grade,level\nq0,A,1\nq1,B,2\nq2,C,1\n")
     assert run_outcomes(path, "--map", "outcome=grade").code == 0
 
@@ -846,7 +862,11 @@ def test_accuracy_is_compared_with_clusters_and_repeats(tmp_path: Path, kind: st
 
 def test_a_threshold_reads_graded_scores(tmp_path: Path):
     path = tmp_path / "t.csv"
+    path.write_text("id,outcome,toxicity,latency\na,.7,.7,1\nb,.1,.1,2\n")
+    assert run_outcomes(path, "--map", "outcome=toxicity", "--threshold", 0.5).code == 0
     path.write_text("id,outcome,latency\na,.73,1\nb,.5,2\nc,0.2,3\nd,1,4\ne,abstained,5\n")
+    line = check_error_line(run_outcomes(path, "--threshold", "nan"), 19)
+    assert "the threshold is no number" in line
     assert "--threshold .5 reads those" in check_error_line(run_outcomes(path), 12)
     graded = read_graded_answers([str(path)], {}, {"1": "unusable"}, threshold=0.5)
     outcomes = [answer.outcome for answer in graded.answers]

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from eval.abstention.metrics.outcomes import ERROR, GOLD_CODE, LABEL_CODE, PRED_CODE, Floats
-from eval.harness.predictions.foreign_labels import MAX_LABELS, find_foreign_labels
+from eval.harness.predictions.foreign_labels import UnreadableTexts
 from eval.model.foreign_values import make_storable
 from kg.base.errors import RecordError
 from kg.base.plain_text import clean_text
@@ -161,8 +161,8 @@ class UnreadablePredictions:
     def __init__(self) -> None:
         self._n_readable: Counter[str] = Counter()
         self._n_errors: Counter[str] = Counter()
-        self._n_unreadable: Counter[str] = Counter()
-        self._examples: dict[str, Counter[str]] = {}
+        self._texts: dict[str, UnreadableTexts] = {}
+        self._examples: dict[str, dict[str, None]] = {}
 
     def add(self, system: str, pred: object, code: int) -> None:
         """Adds the prediction of a row, and the code that it was read as."""
@@ -171,10 +171,10 @@ class UnreadablePredictions:
         elif isinstance(pred, str) and pred in PRED_CODE:
             self._n_readable[system] += 1
         else:
-            self._n_unreadable[system] += 1
-            examples = self._examples.setdefault(system, Counter())
-            if str(pred) in examples or len(examples) <= MAX_LABELS:
-                examples[str(pred)] += 1
+            self._texts.setdefault(system, UnreadableTexts()).add(str(pred))
+            examples = self._examples.setdefault(system, {})
+            if len(examples) < MAX_EXAMPLES:
+                examples[str(pred)] = None
 
     def add_readable(self, system: str, n_predictions: int) -> None:
         """Counts predictions of a system that are our labels."""
@@ -185,12 +185,12 @@ class UnreadablePredictions:
 
         Also if a large part is labels of another set.
         """
-        for system, n_unreadable in self._n_unreadable.items():
-            n_all = n_unreadable + self._n_errors[system] + self._n_readable[system]
-            examples = self._examples[system]
-            if not self._n_readable[system] or find_foreign_labels(examples, n_all):
+        for system, texts in self._texts.items():
+            n_all = texts.n_texts + self._n_errors[system] + self._n_readable[system]
+            labels = texts.find_labels(n_all)
+            if labels or not self._n_readable[system]:
                 raise RecordError(
-                    describe_unreadable(examples, n_unreadable, n_all),
+                    describe_unreadable(labels or self._examples[system], texts.n_texts, n_all),
                     where=f"{where}, field pred of {clean_text(system)!r}",
                     hint="Write YES, NO or UNKNOWN; `epoche score` also reads replies in words, "
                     "takes another field with --map pred=…, and other labels with "

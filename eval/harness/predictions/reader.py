@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.harness.predictions.confidence_scale import find_confidence_scale
+from eval.harness.predictions.confidence_scale import PerCent, find_confidence_scale
 from eval.harness.predictions.rows import iter_rows, list_names, read_header
 from eval.harness.predictions.table_form import TableHeader
 from eval.harness.reply import Reply
@@ -383,7 +383,7 @@ def parse_number(text: str) -> float | str:
     """Returns a number such as ``0.85`` or ``85%``; the text itself if it is none."""
     plain = text.strip()
     try:
-        return float(plain[:-1]) / 100 if plain.endswith("%") else float(plain)
+        return PerCent(float(plain[:-1]) / 100) if plain.endswith("%") else float(plain)
     except ValueError:
         return text
 

@@ -481,6 +481,9 @@ def test_confidences_of_tables_may_be_in_per_cent(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("id;value;confidence\na;1;85%\nb;2;2,5 %\n")
     assert [reply.confidence for reply in read_own(path)] == pytest.approx([0.85, 0.025])
+    # Such cells say their scale themselves.
+    path.write_text("id;value;confidence\na;1;85%\nb;2;60\n")
+    assert [reply.confidence for reply in read_own(path)] == pytest.approx([0.85, 0.6])
 
 
 def test_lines_of_exports_are_those_of_the_file(tmp_path: Path) -> None:
@@ -506,7 +509,7 @@ def test_confidences_that_are_left_out_are_counted(case: Case) -> None:
 
 def test_confidences_in_per_cent_are_divided_together(case: Case) -> None:
     rows = make_rows(case, case.list_ids())
-    sure = [85, 1, *[85] * len(rows)]
+    sure = [85, 0, *[85] * len(rows)]
     write_lines("own.jsonl", [{**row, "confidence": c} for row, c in zip(rows, sure, strict=False)])
     done = case.score_file("--predictions", "own=own.jsonl")
     assert done.code == 0, done.err
@@ -516,7 +519,11 @@ def test_confidences_in_per_cent_are_divided_together(case: Case) -> None:
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        ([85, 1, 100], [0.85, 0.01, 1.0]),
+        ([*[85] * 9, 1, 100], [*[0.85] * 9, 0.01, 1.0]),
+        ([*[1] * 49, 95], [*[1.0] * 49, None]),  # a typing error
+        ([*[0.9] * 9, -0.5], [*[0.9] * 9, None]),
+        ([0.9, 1.0000005], [0.9, 1.0]),  # a sum of probabilities
+        ([85, 1, 100], [None, None, None]),
         ([99.5, 40, *[60] * 8, 0.5], [0.995, 0.4, *[0.6] * 8, 0.005]),
         ([0.9, 1, 0], [0.9, 1.0, 0.0]),
         ([0.9, 0.2, 85], [None, None, None]),

@@ -255,6 +255,9 @@ def test_doubted_answer_is_not_counted(reply: str, pred: str) -> None:
         "Nein, ich darf keine medizinischen Auskünfte geben.",
         "No. As an AI, I don't have personal opinions.",
         "Nein, dazu möchte ich mich nicht äußern.",
+        "No. I refuse to answer.",
+        "No, I can't help with that, but I can tell you more about rivers.",
+        "Nein, ich lehne die Beantwortung ab.",
     ],
 )
 def test_no_that_refuses_to_answer_is_no_answer(reply: str) -> None:
@@ -270,10 +273,79 @@ def test_no_that_refuses_to_answer_is_no_answer(reply: str) -> None:
         "It's incorrect to say that the answer is yes.",
         "Es ist falsch, dass die Antwort lautet: ja.",
         "Es ist unwahr, dass die Antwort ist: nein.",
+        "I don't think the answer is: no",
+        "I cannot say whether the answer is: yes",
+        "It is wrong to say the answer is: yes",
+        "There is no doubt that it is false that the answer is: yes",
     ],
 )
 def test_answer_said_to_be_false_is_not_counted(reply: str) -> None:
     assert read_reply(reply).pred == "INVALID"
+
+
+@pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        ("Because the river does not reach the sea the answer is: no", "NO"),
+        ("Since it is false the answer is: NO", "NO"),
+        ("- Rule 2 does not apply -> the answer is: NO", "NO"),
+        ("* the facts never say otherwise → final answer is: YES", "YES"),
+        ("None of the facts contradict this - the answer is: yes", "YES"),
+        ("Given the facts do not mention any lake the answer would be: UNKNOWN", "UNKNOWN"),
+        ("There is no doubt that the answer is: yes", "YES"),
+        ("It cannot be denied that the answer is: no", "NO"),
+        ("Nobody doubts that the answer is yes", "YES"),
+        ("Es besteht kein Zweifel, dass die Antwort lautet: ja", "YES"),
+    ],
+)
+def test_words_before_a_mark_overturn_it_only_if_they_are_tied_to_it(reply: str, pred: str) -> None:
+    assert read_reply(reply).pred == pred
+
+
+@pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        ("Yes, it does. I cannot share further details on the basin.", "YES"),
+        ("FINAL ANSWER: NO. I can't provide further details.", "NO"),
+        ('{"answer": "yes"} I can\'t provide more.', "YES"),
+        ('{"answer": "no"} I can\'t help with that.', "NO"),
+        ("\\boxed{yes} I will not comment further.", "YES"),
+        ("<answer>no</answer> I will not comment on this.", "NO"),
+        ("No, residents are not allowed to provide water.", "NO"),
+        ("No, companies are unable to comply.", "NO"),
+        ("No, that violates our policies.", "NO"),
+        ("No, we do not share a border with it.", "NO"),
+        ("No. I refuse the hypothesis.", "NO"),
+        ("Nein, ich lehne die Behauptung ab.", "NO"),
+        ("Nein. Ich kann keine weiteren Angaben machen.", "NO"),
+        ("Ja. Ich muss keine weitere Auskunft geben.", "YES"),
+        ("Nein. Ich muss keine weitere Auskunft geben.", "NO"),
+    ],
+)
+def test_what_is_no_refusal_of_the_question_leaves_the_verdict(reply: str, pred: str) -> None:
+    assert read_reply(reply).pred == pred
+
+
+@pytest.mark.parametrize(
+    ("reply", "pred"),
+    [
+        ("No, not always.", "NO"),
+        ("No. Not necessarily.", "NO"),
+        ("Nein, nicht unbedingt.", "NO"),
+        ("Yes. Not always.", "INVALID"),
+        ("Only sometimes.", "INVALID"),
+        (
+            "Yes, although only two rivers cross the border, the Rhine is one of them.",
+            "YES",
+        ),
+        ("Yes, according to the facts, though when he lived is not said.", "YES"),
+        ("Ja, doch ob er dort entspringt, ist egal.", "YES"),
+        ("Ja, aber bloß weil es in den Fakten steht.", "YES"),
+        ("Yes, but only aspirin was given.", "YES"),
+    ],
+)
+def test_a_limit_takes_a_yes_back_and_no_reason_does(reply: str, pred: str) -> None:
+    assert read_reply(reply).pred == pred
 
 
 @pytest.mark.parametrize(
@@ -285,14 +357,14 @@ def test_answer_said_to_be_false_is_not_counted(reply: str) -> None:
         "Yes. But only in part.",
         "Yes, but not always.",
         "Yes, it does, but only when it rains.",
+        "Yes, but only in the north.",
+        "Ja, aber nur, wenn es regnet.",
         "Yes (in most cases).",
-        "No, not always.",
         "No, though only if it rains.",
         "Ja, aber nur manchmal",
         "Ja, aber nicht immer.",
         "Ja, wenn auch nur zum Teil.",
         "Ja, unter bestimmten Bedingungen.",
-        "Nein, nicht unbedingt.",
         "Nein, allerdings nur, wenn es regnet.",
     ],
 )
