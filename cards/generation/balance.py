@@ -18,6 +18,9 @@ MIN_FREQUENT_SHARE = 0.015
 """A word is frequent if at least this share of the names contains it: with a few hundred cards, a
 learner could use such a word to predict the label."""
 
+MAX_COUNTED_TERMS = 20_000
+"""Maximum number of terms of a pool that are counted; of more, few are needed."""
+
 MAX_SAMPLED_NAMES = 300
 """Maximum number of names sampled from the entities that have a value of the card's predicate, and
 from those without one."""
@@ -82,6 +85,14 @@ def has_shared_anchor(pool: Pool, x: int) -> bool | None:
     return max(counts) > 1 if counts else None
 
 
-def count_shared_terms(pool: Pool) -> int:
-    """Counts the terms of a pool with an anchor that another term has, too."""
-    return sum(has_shared_anchor(pool, x) is True for x in pool.anchor_rows)
+def count_shared_triplets(pool: Pool) -> int:
+    """Counts the triplets that can be about terms with anchors that others have, too, at most.
+
+    Each needs three such terms, and one of these another anchor than the other two. All terms of a
+    large pool are taken to have such anchors.
+    """
+    if len(pool.anchor_rows) > MAX_COUNTED_TERMS:
+        return len(pool.anchor_rows)
+    shared = [x for x in pool.anchor_rows if has_shared_anchor(pool, x)]
+    counts = Counter(anchor for x in shared for anchor in pool.get_anchors(x))
+    return min(len(shared) // 3, len(shared) - max(counts.values(), default=0))

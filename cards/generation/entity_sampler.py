@@ -256,8 +256,8 @@ class EntitySampler:
         is_entailed, get_words = self.pool.is_entailed, self.lookup.get_label_words
         anchor_words = frozenset() if anchor is None else get_words(anchor)
         n_shared = len(anchor_words & get_words(other)) if anchor_words else 0
-        full_pool, is_last = self.pool.full, self.allows_any_anchor and not self.strict
-        is_shared = has_shared_anchor(full_pool, other) if self.is_single and not is_last else None
+        full_pool = self.pool.full
+        is_shared = has_shared_anchor(full_pool, other) if self.is_single else None
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.

@@ -15,14 +15,14 @@ from enum import IntEnum
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from cards.generation.balance import count_shared_terms
+from cards.generation.balance import count_shared_triplets
 from cards.generation.graph_lookup import GraphLookup
 from cards.generation.pools import Pool
 from cards.generation.prover import is_about_vocabulary
 from cards.generation.restated_values import list_restating_facts
 from cards.generation.rng import rng_for
 from cards.generation.shortage import find_obstacle, has_kind, has_other_fact, list_anchors
-from kg.claims import LABELS, Claim
+from kg.claims import Claim
 from kg.entailment import Closure
 from kg.profile.graph_changes.class_links import drop_superclasses
 from kg.terms import RDF_TYPE
@@ -254,9 +254,7 @@ def _iter_terms_by_suitability(
     """
     pool = need.pool
     n_tried = n_shared = 0
-    # Of a pool of which few are needed, they are not counted.
-    is_tight = need.is_single and len(pool.anchor_rows) <= LARGE_POOL * need.n_terms
-    max_shared = count_shared_terms(pool) // len(LABELS) + 1 if is_tight else need.n_terms
+    max_shared = count_shared_triplets(pool) + 1 if need.is_single else need.n_terms
     reserves: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(2 * len(_Keepers))]
     terms = _iter_in_random_order(list(pool.anchor_rows), rng)
     for x in terms:
