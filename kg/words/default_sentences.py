@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kg.base.plain_text import add_article, clean_text
+from kg.base.plain_text import add_article, clean_text, list_words
 from kg.base.templates import escape_template
 from kg.predicate_words import PredicateWording
 from kg.words.label_grammar import (
@@ -29,6 +29,15 @@ Possessive = Literal["its", "their"]
 ValueKind = Literal["", "numbers", "years", "dates", "booleans"]
 """What all values of a predicate are."""
 
+# What can be done on a date, or in a year, to what has one.
+_DEEDS = frozenset(
+    list_words("""
+    adopted approved archived born built closed completed created demolished designed discovered
+    elected enacted established expired founded inaugurated introduced issued launched licensed
+    modified opened published ratified recorded registered released renamed repealed restored
+    retired revised signed submitted updated verified written
+    """)
+)
 # Kind of values → the prepositions that stand before one: "opened in 1931", but not "in 3 May".
 _TIME_PREPOSITIONS = {
     "years": frozenset(("in", "since", "from", "until", "before", "after", "during")),
@@ -65,7 +74,7 @@ def make_default_wording(
     """
     parsed = parse_label(label, language)
     text = split_name(label) if is_english(language) else clean_text(label)
-    if parsed.kind == "quoted" and values in ("dates", "years") and is_participle(text):
+    if parsed.kind == "quoted" and values in ("dates", "years") and text.lower() in _DEEDS:
         # What has "created" a date was created on it.
         parsed = parse_label(f"{text} {'on' if values == 'dates' else 'in'}", language)
     if parsed.kind in ("verb", "copula") and values not in ("", "booleans"):

@@ -19,7 +19,7 @@ from eval.blocks.text_format import (
     format_percent,
     to_chart_estimate,
 )
-from kg.base.plain_text import join_first, join_list
+from kg.base.plain_text import format_count, join_first, join_list
 
 MAX_NAMED_SYSTEMS = 3
 FINDINGS: dict[MemoryFinding, str] = {
@@ -108,8 +108,9 @@ def _describe_unclear(tested: Sequence[_Tested]) -> list[str]:
         return []
     first = tested[0]
     text = (
-        f"Cannot tell for {_join_names(tested)}, with {first.true.n_cards:,} true claims kept from "
-        f"the systems and {first.others.n_cards:,} other unknown ones"
+        f"Cannot tell for {_join_names(tested)}, with "
+        f"{format_count(first.true.n_cards, 'true claim')} kept from the systems and "
+        f"{first.others.n_cards:,} other unknown ones"
     )
     highs = [item.difference.high for item in tested if item.difference.high is not None]
     if highs:
@@ -127,10 +128,10 @@ def _describe_no_reading(tested: Sequence[_Tested]) -> list[str]:
     """Does not clear systems that affirm no kept claims because they ignore the facts."""
     if not tested:
         return []
-    says, answers = ("it says", "answers") if len(tested) == 1 else ("they say", "answer")
+    says, answers = ("it is", "answers") if len(tested) == 1 else ("they are", "answer")
     return [
-        f"Cannot tell for {_join_names(tested)}: {says} YES as often where no fact supports it, or "
-        f"{answers} against the facts on the card."
+        f"Cannot tell for {_join_names(tested)}: {says} not shown to say YES more often where "
+        f"facts support it, or {answers} against the facts on the card."
     ]
 
 

@@ -437,7 +437,7 @@ def test_many_tests_have_enough_resamples(
     then = write_rows("then.jsonl", *(make_rows(f"s{n}", 1.0, 60) for n in range(8)))
     now = write_rows("now.jsonl", *(make_rows(f"s{n}", 0.5, 60, 1) for n in range(8)))
     with pytest.raises(GateFailedError):
-        main(runs=[now], baseline=[then])
+        main(runs=[now], baseline=[then], allow_changed=True)
     printed = capsys.readouterr().out
     assert printed.count("FAIL") > 20
     for n in range(8):
@@ -445,7 +445,7 @@ def test_many_tests_have_enough_resamples(
         assert line.startswith("FAIL"), line
     assert "bootstrap test" not in printed
     with pytest.raises(GateFailedError):
-        main(runs=[now], baseline=[then], resamples=2000)
+        main(runs=[now], baseline=[then], resamples=2000, allow_changed=True)
     printed = capsys.readouterr().out
     assert "so none can show a difference: use --resamples 12000." in printed
 

@@ -318,8 +318,8 @@ def test_a_system_that_does_not_read_is_not_cleared_of_memory(metrics):
     silent = replace(entailed, table={"E": {"YES": 0, "UNKNOWN": entailed.n_cards}})
     ignores = change_systems(report, careful={"per_label": {"E": silent}})
     assert answer_memory(ignores, careful=groups)["memory"] == (
-        "Cannot tell for careful: it says YES as often where no fact supports it, or answers "
-        "against the facts on the card."
+        "Cannot tell for careful: it is not shown to say YES more often where facts "
+        "support it, or answers against the facts on the card."
     )
     wrong = GroupReport(
         n_cards=50, n_clusters=50, table={"C": {"YES": 50}},
@@ -327,7 +327,7 @@ def test_a_system_that_does_not_read_is_not_cleared_of_memory(metrics):
     )  # fmt: skip
     contradicts = change_systems(report, careful={"faithfulness": {"counterfactual": wrong}})
     found = answer_memory(contradicts, careful=groups)["memory"]
-    assert found.startswith("Cannot tell for careful: it says YES")
+    assert found.startswith("Cannot tell for careful: it is not shown")
     assert "No sign of memory" not in found
 
 

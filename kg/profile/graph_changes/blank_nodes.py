@@ -8,6 +8,7 @@ after it: "address of Acme", and "gain of Chorus" if each device has a port call
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -32,6 +33,7 @@ of things rather than of parts that many things have."""
 MAX_CODE_LENGTH = 12
 """Maximum length of a code that tells a part from others of its kind: "release 1.18.4 of LV2"."""
 
+_CODE = re.compile(r"[^\W_][\w.\-/]*")
 _CODES = "code designation index key no number position rank revision sequence serial version"
 _CODE_NOUNS = frozenset(_CODES.split(" "))
 """What predicates are called, at the end, whose values tell parts apart."""
@@ -291,12 +293,12 @@ class _NodeNamer:
         """Finds the only code of a node that has one, such as its number or version."""
         get_text, is_literal = self._index.terms.get_text, self._index.terms.is_literal
         codes = {
-            parse_literal(get_text(value)).lexical
+            parse_literal(get_text(value)).lexical.strip()
             for p, value in self._links.get(node, ())
             if is_literal(value) and self._find_predicate_noun(p).split(" ")[-1] in _CODE_NOUNS
         }
         code = codes.pop() if len(codes) == 1 else ""
-        return code if len(code) <= MAX_CODE_LENGTH and code.isprintable() else ""
+        return code if len(code) <= MAX_CODE_LENGTH and _CODE.fullmatch(code) else ""
 
     def _find_predicate_noun(self, p: int) -> str:
         noun = self._predicate_nouns.get(p)
