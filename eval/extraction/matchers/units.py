@@ -79,9 +79,15 @@ def get_unit_registry() -> UnitRegistry[Any]:
 
 
 def parse_unit(text: str) -> Any:
-    """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``."""
+    """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``.
+
+    In lower case, "dB/m" and "KB" would be barns.
+    """
     unit = _read_unit(text)
-    return _read_unit(text.lower()) if unit is None else unit
+    if unit is None:
+        unit = _read_unit(text.lower())
+        return None if "barn" in str(unit) else unit
+    return unit
 
 
 @lru_cache(1_000)
@@ -102,10 +108,12 @@ def _read_unit(text: str) -> Any:
         name = text.replace("²", "**2").replace("³", "**3").replace(" ", "_")
     try:
         # The calorie of food, which ``pint`` does not know, is a thousand others.
-        return get_unit_registry().parse_units("kcal" if name == "Cal" else name)
+        unit = get_unit_registry().parse_units("kcal" if name == "Cal" else name)
+        unit.dimensionality  # noqa: B018  it fails for "dB/m", which is read as a unit
     except Exception:
         # ``pint`` raises many kinds of errors for texts that are no units.
         return None
+    return unit
 
 
 @lru_cache(1_000)
