@@ -97,6 +97,8 @@ class Amount(NamedTuple):
     """Whether no reading is preferred: it equals only an amount with the same readings."""
     symbol: str = ""
     """The currency as written, in lower case."""
+    has_scale: bool = False
+    """Whether a scale such as "million" is written with it."""
 
 
 def parse_amount(text: str, decimal_mark: str = "") -> Amount | None:
@@ -234,7 +236,7 @@ def _build_amount(
         # Few amounts of money have three decimals, and in many countries a point is no decimal one.
         is_open = True
     number, *others = [one.copy_negate() if is_negative else one for one in readings]
-    return Amount(number, currency, percent, unit, tuple(others), is_open, symbol)
+    return Amount(number, currency, percent, unit, tuple(others), is_open, symbol, has_scale)
 
 
 def _add_up_parts(number: Decimal, rest: str, *, is_negative: bool) -> Amount | None:

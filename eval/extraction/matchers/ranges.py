@@ -22,8 +22,18 @@ _SEPARATORS: Final = (
     re.compile(r" (?:to|until|till|through|bis|bis zum|au|al|hasta|fino al|tot) ", re.I),
     re.compile(r"(?<=\d{4}-\d\d-\d\d)/(?=\d{4}-\d\d-\d\d$)"),
     re.compile(r" -+ "),
-    re.compile(r"(?<=\S)-+(?=\S)"),
+    # Of two hyphens, the second is a sign: "-10--5".
+    re.compile(r"(?<=[^\s-])-(?=\S)"),
 )
+_HALF_DAY: Final = re.compile(r"(?<![^\W\d_])(?:[ap]\.?m|noon)\b", re.I)
+_OPEN_ENDS: Final = frozenset(
+    [
+        *("present", "the present", "now", "today", "current", "currently", "ongoing", "date"),
+        *("heute", "jetzt", "laufend", "aujourd'hui", "présent", "ce jour", "maintenant"),
+        *("presente", "hoy", "actualidad", "la actualidad", "oggi", "in corso", "hoje", "heden"),
+    ]
+)
+"""Words for a period that goes on; in other words, "10 bis rue Hugo" is an address."""
 _VERSION: Final = re.compile(r"\d+\.\d*0")
 """A number that may be a version, in which a zero at the end counts."""
 
@@ -59,12 +69,16 @@ def _read_range(text: str, matching: Matching) -> tuple[_End, _End] | None:
     if second.readings:
         if not first.readings or first.readings[0].year is None:
             first = _read_with_rest(first, second, matching)
-        # A number before a date is neither a date nor an amount.
-        return (first, second) if first.readings else None
+        # A number before a date is neither a date nor an amount, and "9:00-5:00 PM" says not when
+        # it begins.
+        has_same_clock = bool(_HALF_DAY.search(first.text)) == bool(_HALF_DAY.search(second.text))
+        return (first, second) if first.readings and has_same_clock else None
     if first.amount is None or second.amount is None:
-        has_open_end = not any(map(str.isdigit, second.text)) and (first.readings or first.amount)
-        return (first, second) if has_open_end else None
+        is_open = fold_case(second.text) in _OPEN_ENDS and (first.readings or first.amount)
+        return (first, second) if is_open else None
     low, high = first.amount, second.amount
+    if low.has_scale != high.has_scale:
+        return None  # of "$1-2 million", the first may be a million or a dollar
     if not (low.unit or low.percent or low.currency):
         low = low._replace(
             unit=high.unit, percent=high.percent, currency=high.currency, symbol=high.symbol
@@ -88,7 +102,10 @@ def _read_with_rest(first: _End, second: _End, matching: Matching) -> _End:
     for n in range(1, len(words)):
         found = _read_end(f"{first.text} {' '.join(words[-n:])}", matching)
         if found.readings and _has_parts(found.readings[0]) == _has_parts(second.readings[0]):
-            return found
+            # Of "9:00-5:00 PM", the first is in the other half of the day, or on the day before.
+            clocks = str(found.readings[0].clock), str(second.readings[0].clock)
+            is_other_half = _HALF_DAY.search(second.text) and clocks[0] >= clocks[1]
+            return first if is_other_half else found
     return first
 
 

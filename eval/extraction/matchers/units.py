@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -11,11 +12,12 @@ if TYPE_CHECKING:
 
 from eval.extraction.matchers.currencies import find_currency
 from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.matchers.spellings import MAX_FOLDED_LENGTH
 from kg.base.plain_text import list_words
 
 _UNIT: Final = re.compile(r"[a-zA-Zµμ°Ω]{1,15}[²³23]?(?:/[a-zA-Zµμ°Ω]{1,15}[²³23]?)?")
 _NUMBER_WITH_UNIT: Final = re.compile(
-    r"(?P<number>[\d.,]*\d)(?P<space>\s*)(?P<unit>[^\W\d_]{1,5}(?:/[^\W\d_]{1,4})?)(?![\w/])"
+    r"(?<![\d.,])(?P<number>[\d.,]*\d)(?P<space>\s*)(?P<unit>[^\W\d_]{1,5}(?:/[^\W\d_]{1,4})?)(?![\w/])"
 )
 _DECIMAL: Final = re.compile(r"\d+[.,]\d+")
 _DATA: Final = re.compile(
@@ -79,9 +81,15 @@ def get_unit_registry() -> UnitRegistry[Any]:
 
 
 def parse_unit(text: str) -> Any:
-    """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``."""
+    """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``.
+
+    In lower case, "dB/m" and "KB" would be barns.
+    """
     unit = _read_unit(text)
-    return _read_unit(text.lower()) if unit is None else unit
+    if unit is None:
+        unit = _read_unit(text.lower())
+        return None if "barn" in str(unit) else unit
+    return unit
 
 
 @lru_cache(1_000)
@@ -102,10 +110,12 @@ def _read_unit(text: str) -> Any:
         name = text.replace("²", "**2").replace("³", "**3").replace(" ", "_")
     try:
         # The calorie of food, which ``pint`` does not know, is a thousand others.
-        return get_unit_registry().parse_units("kcal" if name == "Cal" else name)
+        unit = get_unit_registry().parse_units("kcal" if name == "Cal" else name)
+        unit.dimensionality  # noqa: B018  it fails for "dB/m", which is read as a unit
     except Exception:
         # ``pint`` raises many kinds of errors for texts that are no units.
         return None
+    return unit
 
 
 @lru_cache(1_000)
@@ -137,14 +147,17 @@ def differs_in_unit(first: str, second: str, *, strict: bool = False) -> bool:
     "5 mW" and "5 MW" are different, and "5 Gb" and "5 GB"; "10 S" and "10 s", "0.1 M NaCl" and
     "0.1 m NaCl"; of two letters, also without a number, "Mg" and "mg", "CO" and "Co". Where one of
     the texts has one case only, its letters say less: "12 A MAIN ROAD" is "12 a main road". If
-    ``strict``, each letter after a number is a unit.
+    ``strict``, each letter after a number is a unit. Long texts are not searched.
     """
+    if len(first) > MAX_FOLDED_LENGTH:
+        return False
     if len(first) == len(second) == 2 and first.isalpha():
         return _differ_as_symbols(first, second)
     matches = (_NUMBER_WITH_UNIT.finditer(text) for text in (first, second))
+    is_certain = partial(_is_certain_unit, text=first, other=second, is_money=_find_money(first))
     return any(
         one["unit"] != other["unit"]
-        and (strict or len(one["unit"]) > 1 or _is_certain_unit(one, first, second))
+        and (strict or len(one["unit"]) > 1 or is_certain(one))
         and not is_same_unit(one["unit"], other["unit"])
         for one, other in zip(*matches, strict=False)
     )
@@ -156,11 +169,12 @@ def fold_case_but_units(text: str) -> str:
         keeps_case = text in _ELEMENTS or not is_same_unit(text, text.lower())
         return text if keeps_case else fold_case(text)
     folded = fold_case(text)
-    if len(folded) != len(text):
+    if len(folded) != len(text) or len(text) > MAX_FOLDED_LENGTH:
         return folded
+    is_certain = partial(_is_certain_unit, text=text, other=text, is_money=_find_money(text))
     for match in _NUMBER_WITH_UNIT.finditer(text):
         unit = match["unit"]
-        is_unit = len(unit) > 1 or _is_certain_unit(match, text, text)
+        is_unit = len(unit) > 1 or is_certain(match)
         # "mW" and "MW" are units, and "mw" is none.
         is_only_so = _read_unit(unit.lower()) is None and _read_unit(unit) is not None
         if is_unit and (is_only_so or not is_same_unit(unit, unit.lower())):
@@ -168,13 +182,20 @@ def fold_case_but_units(text: str) -> str:
     return folded
 
 
-def _is_certain_unit(match: re.Match[str], text: str, other: str) -> bool:
+def _find_money(text: str) -> Callable[[], bool]:
+    """Returns what tells, if asked, whether a text names a currency; it is looked up once."""
+    return cache(lambda: any(map(find_currency, text.split())))
+
+
+def _is_certain_unit(
+    match: re.Match[str], text: str, other: str, is_money: Callable[[], bool]
+) -> bool:
     """Returns whether a single letter after a number is a unit, and not part of an address.
 
     It is so after a decimal number, and after a number and a space where the text starts with them
     and ends there, or other letters show that case is no accident. "5 M EUR" is an amount of money.
     """
-    if match["unit"] in "gG" or any(map(find_currency, text.split())):
+    if match["unit"] in "gG" or is_money():
         return False  # "900 G" are grams in capitals
     if _DECIMAL.fullmatch(match["number"]):
         return True

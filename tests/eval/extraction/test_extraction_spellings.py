@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from eval.extraction.matchers.identifiers import is_email
 from eval.extraction.matchers.rules import load_judge
+from eval.extraction.matchers.units import differs_in_unit, fold_case_but_units
 from eval.extraction.samples.sample import RowError, Sample, sample_from_row
 from eval.extraction.scorer import FieldMatch, SampleScore, score_sample
 from eval.extraction.settings import (
@@ -422,6 +423,16 @@ def test_hostile_texts_are_compared_in_bounded_time(text: str) -> None:
     score_field(text, text.replace(".", ",").replace("- ", " "), type="string")
     assert time.process_time() - started < 10
     assert not is_same(text, text + "5")
+
+
+@pytest.mark.parametrize(
+    "text", ["5 m " * 2_500, "5 M and " * 1_250, "9" * 200_000, "5 S " * 99_999]
+)
+def test_units_of_long_texts_are_found_in_linear_time(text: str) -> None:
+    started = time.process_time()
+    assert fold_case_but_units(text)
+    differs_in_unit(text, text.swapcase())
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
