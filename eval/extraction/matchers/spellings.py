@@ -76,9 +76,16 @@ _GROUPED: Final = r"[1-9]\d{0,2}(?: \d{3})+"
 _NUMBERS_APART: Final = re.compile(rf"(?!{_GROUPED}$){_GROUPED}(?: {_GROUPED})+")
 _CODES_APART: Final = re.compile(r"([^\W\d_]{1,3})\d+-\1\d+")
 """From one code to another: "A100-A200"."""
-_SMALL_NUMBERS: Final = re.compile(rf"\d{{1,3}}(?:[-/]\d{{1,3}})+(?: ?{_LETTER}{{1,15}})?")
-"""Blood pressures, ratios, scores and days: "120-80", "101-99", "12-14-16"."""
-_SEVERAL: Final = (_YEARS, _SMALL_NUMBERS, _NUMBERS_APART, _CODES_APART)
+_SMALL_NUMBERS: Final = re.compile(rf"\d{{1,3}}[-/]\d{{1,3}}(?: ?{_LETTER}{{1,15}})?")
+"""Blood pressures, ratios and scores: "120-80", "101-99"."""
+_DAY: Final = r"(?:0?[1-9]|[12]\d|3[01])"
+_MONTH: Final = r"(?:0?[1-9]|1[0-2])"
+_SHORT_DATE: Final = re.compile(
+    rf"(?:(?:{_DAY}[-/]{_MONTH}|{_MONTH}[-/]{_DAY})[-/]\d\d?|\d\d?[-/]{_MONTH}[-/]{_DAY})"
+    rf"(?: ?{_LETTER}{{1,15}})?"
+)
+"""Three small numbers that could be a date: "12-14-16"; others, as "12-34-56", are codes."""
+_SEVERAL: Final = (_YEARS, _SMALL_NUMBERS, _SHORT_DATE, _NUMBERS_APART, _CODES_APART)
 _SHORT_CODE: Final = re.compile(r"[^\W\d_]{2,4}[ -]?\d{2,}")
 """A short code of letters and digits: "IP 67", "AB-12"."""
 MIN_CODE_LENGTH: Final = 5
