@@ -88,6 +88,8 @@ _SHORT_DATE: Final = re.compile(
 _SEVERAL: Final = (_YEARS, _SMALL_NUMBERS, _SHORT_DATE, _NUMBERS_APART, _CODES_APART)
 _SHORT_CODE: Final = re.compile(r"[^\W\d_]{2,4}[ -]?\d{2,}")
 """A short code of letters and digits: "IP 67", "AB-12"."""
+_TIME_ZONE: Final = re.compile(r"(?:gmt|utc)[ -]?\d{1,4}", re.I)
+"""An offset, in which the hyphen is a sign."""
 MIN_CODE_LENGTH: Final = 5
 """Minimum number of letters and digits of an identifier whose separators do not count."""
 MIN_CODE_DIGITS: Final = 3
@@ -196,7 +198,7 @@ def has_same_code(first: str, second: str) -> bool:
     """
     if not _CODE.fullmatch(first) or not _CODE.fullmatch(second):
         return False
-    if _DECIMAL.fullmatch(first) or _DECIMAL.fullmatch(second):
+    if any(one.fullmatch(text) for one in (_DECIMAL, _TIME_ZONE) for text in (first, second)):
         return False
     code = _CODE_SEPARATOR.sub("", first)
     if code != _CODE_SEPARATOR.sub("", second):
