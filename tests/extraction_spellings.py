@@ -779,6 +779,8 @@ WRONG = [
     Case("-174 dBm/Hz", "-147 dBm/Hz", STRING),
     Case("2 Np/m", "2 dB/m", STRING),
     Case("3 dB²", "3 dB", STRING),
+    Case("5 °C", "5 delta degC", STRING),
+    Case("5 delta_degC", "41 °F", STRING),
     Case("a disk of 5 GB", "a disk of 5 Gb", STRING),
     Case("5 mg/l", "5 Mg/l", STRING),
     Case("5%", "0.5", STRING),
