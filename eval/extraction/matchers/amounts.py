@@ -386,7 +386,7 @@ def _is_same_quantity(first: Amount, second: Amount) -> bool:
     quantity = get_unit_registry().Quantity(float(first.number), parse_unit(first.unit))
     try:
         magnitude = quantity.to(parse_unit(second.unit)).magnitude
-    except (ArithmeticError, ValueError):
-        return False
+    except (ArithmeticError, TypeError, ValueError):
+        return False  # a temperature is no difference of temperatures
     difference = abs(magnitude - float(second.number))
     return bool(difference <= _MAX_RELATIVE_ERROR * abs(float(second.number)))

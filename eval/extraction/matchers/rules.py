@@ -219,7 +219,7 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         return ""
     if first.has_digits and second.has_digits:
         # Before case is folded, because "mW" and "MW" are different units.
-        rule = _find_structured_rule(first, second, matching)
+        rule = _find_structured_rule(node, first, second, matching)
         if rule is not None:
             return rule
         if "ranges" in rules and is_same_range(first.text, second.text, matching):
@@ -256,7 +256,9 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
     return ""
 
 
-def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matching) -> str | None:
+def _find_structured_rule(
+    node: SchemaNode, first: _Spelling, second: _Spelling, matching: Matching
+) -> str | None:
     """Returns the rule by which two texts with digits are the same date, amount or identifier.
 
     Empty if they are different dates or amounts, so that no other rule may accept them; ``None`` if
@@ -267,9 +269,10 @@ def _find_structured_rule(first: _Spelling, second: _Spelling, matching: Matchin
         is_same_date = has_same_date(first.readings, second.readings)
         if is_same_date is not None:
             return "dates" if is_same_date else ""
-    durations = read_duration(first.text), read_duration(second.text)
-    if None not in durations:
-        return "units" if durations[0] == durations[1] and "units" in rules else ""
+    if "duration" in node.formats:  # elsewhere, "P010D" may be a code
+        durations = read_duration(first.text), read_duration(second.text)
+        if None not in durations:
+            return "units" if durations[0] == durations[1] and "units" in rules else ""
     if first.amount is not None and second.amount is not None:
         if _differs_in_zeros(first.text, second.text):
             return ""
@@ -308,7 +311,8 @@ def _fold_choice(text: str) -> str:
     return fold_case(_BETWEEN_WORDS.sub(" ", text.strip()))
 
 
-_BETWEEN_WORDS: Final = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[^\W_])(?:[\s_-]+(?=[^\W\d_])|[\s_]+(?=\d))")
+"""What separates two words; a hyphen before a digit may be a sign: "Level -1", "GMT-5"."""
 
 
 def _has_same_notation(first: _Spelling, second: _Spelling, matching: Matching) -> bool:

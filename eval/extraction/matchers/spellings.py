@@ -76,11 +76,20 @@ _GROUPED: Final = r"[1-9]\d{0,2}(?: \d{3})+"
 _NUMBERS_APART: Final = re.compile(rf"(?!{_GROUPED}$){_GROUPED}(?: {_GROUPED})+")
 _CODES_APART: Final = re.compile(r"([^\W\d_]{1,3})\d+-\1\d+")
 """From one code to another: "A100-A200"."""
-_SMALL_NUMBERS: Final = re.compile(rf"\d{{1,3}}(?:[-/]\d{{1,3}})+(?: ?{_LETTER}{{1,15}})?")
-"""Blood pressures, ratios, scores and days: "120-80", "101-99", "12-14-16"."""
-_SEVERAL: Final = (_YEARS, _SMALL_NUMBERS, _NUMBERS_APART, _CODES_APART)
+_SMALL_NUMBERS: Final = re.compile(rf"\d{{1,3}}[-/]\d{{1,3}}(?: ?{_LETTER}{{1,15}})?")
+"""Blood pressures, ratios and scores: "120-80", "101-99"."""
+_DAY: Final = r"(?:0?[1-9]|[12]\d|3[01])"
+_MONTH: Final = r"(?:0?[1-9]|1[0-2])"
+_SHORT_DATE: Final = re.compile(
+    rf"(?:(?:{_DAY}[-/]{_MONTH}|{_MONTH}[-/]{_DAY})[-/]\d\d?|\d\d?[-/]{_MONTH}[-/]{_DAY})"
+    rf"(?: ?{_LETTER}{{1,15}})?"
+)
+"""Three small numbers that could be a date: "12-14-16"; others, as "12-34-56", are codes."""
+_SEVERAL: Final = (_YEARS, _SMALL_NUMBERS, _SHORT_DATE, _NUMBERS_APART, _CODES_APART)
 _SHORT_CODE: Final = re.compile(r"[^\W\d_]{2,4}[ -]?\d{2,}")
 """A short code of letters and digits: "IP 67", "AB-12"."""
+_TIME_ZONE: Final = re.compile(r"(?:gmt|utc)[ -]?\d{1,4}", re.I)
+"""An offset, in which the hyphen is a sign."""
 MIN_CODE_LENGTH: Final = 5
 """Minimum number of letters and digits of an identifier whose separators do not count."""
 MIN_CODE_DIGITS: Final = 3
@@ -189,7 +198,7 @@ def has_same_code(first: str, second: str) -> bool:
     """
     if not _CODE.fullmatch(first) or not _CODE.fullmatch(second):
         return False
-    if _DECIMAL.fullmatch(first) or _DECIMAL.fullmatch(second):
+    if any(one.fullmatch(text) for one in (_DECIMAL, _TIME_ZONE) for text in (first, second)):
         return False
     code = _CODE_SEPARATOR.sub("", first)
     if code != _CODE_SEPARATOR.sub("", second):
