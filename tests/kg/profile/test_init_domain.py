@@ -715,7 +715,7 @@ def test_the_language_of_a_drafted_label_is_that_of_the_graph(tmp_path: Path) ->
     ]
     assert texts == [
         "Mill ak has 1900 as its value of “wurde benannt im Jahr”.",
-        "Mill ak has 1703 as its value of “founded”.",
+        "Mill ak was founded in 1703.",
         "Mill ak has 90201 as its postal code.",
     ]
     # The capital belongs to the noun.
