@@ -103,7 +103,8 @@ def test_results_of_cards_tell_the_dispersion(results: Path, tmp_path: Path) -> 
     again = run_analysis(*map(str, files), "--n", needed.replace(",", ""))
     detectable = float(re.findall(r"cards detect differences from ([\d.]+)", again)[0])
     assert detectable == pytest.approx(0.1, rel=0.05)
-    # The same as the comparison itself states.
+    # As the comparison itself states; where that is the least that McNemar's test detects, the
+    # error follows from the interval, which is asymmetric.
     record = tmp_path / "comparison.json"
     assert run_epoche("compare", *files, "--out", record).code == 0
     (accuracy,) = [
@@ -112,7 +113,7 @@ def test_results_of_cards_tell_the_dispersion(results: Path, tmp_path: Path) -> 
         if pair["metric"] == "accuracy" and pair["policy"] == "licensed"
     ]
     own = float(re.findall(r"  30 cards detect differences from ([\d.]+)", printed)[0])
-    assert own == pytest.approx(accuracy["minimum_detectable_effect"], rel=0.01)
+    assert own == pytest.approx(accuracy["minimum_detectable_effect"], rel=0.05)
     folder = run_analysis(str(results), "--effect", ".1")
     assert f"needs {needed} cards" in folder
 

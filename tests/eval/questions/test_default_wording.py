@@ -105,9 +105,9 @@ def test_dates_and_terms_of_vocabularies_are_read(tmp_path: Path) -> None:
     parser = ClaimParser(KnowledgeBase.open(graph=[graph], shapes=[shapes]))
     date = "http://www.w3.org/2001/XMLSchema#date"
     for question, claim in {
-        "Does Consent have 4 November 2020 as its value of “created”?": (
+        "Was Consent created on 4 November 2020?": (
             "Consent", "created", f'"2020-11-04"^^<{date}>'),
-        "Is it true that Given Consent has 5 April 2019 as its value of “created”?": (
+        "Is it true that Given Consent was created on 5 April 2019?": (
             "Given", "created", f'"2019-04-05"^^<{date}>'),
         "Does Given Consent have 2.0 beta as its version?": ("Given", "version", '"2.0 beta"'),
         "Does Consent have 2020 as its year?": ("Consent", "year", '"2020"'),
