@@ -70,11 +70,13 @@ class EntitySampler:
         self.rng = rng
         self.is_single = is_single
         self.used: set[int] = set()
-        """Entities already asked about: each is the varying term of one triplet at most."""
+        """Entities already asked about, each as the varying term of one triplet."""
         self.strict = True
         """Whether degrees must be alike."""
         self.matches_words = matches_words
         self.compares_rest = compares_rest
+        self.compares_sharing = True
+        """Whether others must have an anchor of each entity, or of none."""
         self.wants_true = False
         """Whether the claim of the next U card should be one that was set aside."""
         self.allows_any_anchor = False
@@ -256,8 +258,8 @@ class EntitySampler:
         is_entailed, get_words = self.pool.is_entailed, self.lookup.get_label_words
         anchor_words = frozenset() if anchor is None else get_words(anchor)
         n_shared = len(anchor_words & get_words(other)) if anchor_words else 0
-        full_pool = self.pool.full
-        is_shared = has_shared_anchor(full_pool, other) if self.is_single else None
+        full_pool, compares = self.pool.full, self.is_single and self.compares_sharing
+        is_shared = has_shared_anchor(full_pool, other) if compares else None
 
         def is_similar(x: int) -> bool:
             # Degrees are compared first: they reject more candidates and are cheaper than names.
@@ -353,8 +355,8 @@ class EntitySampler:
             anchor: the anchor asked about, if known.
         """
         excluded, used = {reference, anchor}, self.used
-        is_similar: Callable[[int], bool] | None = None
         similar: list[int] = []
+        is_similar: Callable[[int], bool] | None = None
         for x in samples:
             if x in excluded or x in used:
                 continue
@@ -372,11 +374,9 @@ class EntitySampler:
                 break
         if reference is not None:
             similar = sort_by_similarity(self.lookup, self.pool.p, similar, reference)
-        varies_subject = self.pool.varying == "subj"
+        varies, matches_hint = self.pool.varying == "subj", self.pool.matches_hint
         nameable = filter(self.lookup.is_nameable, similar)
-        return next(
-            (x for x in nameable if not varies_subject or self.pool.matches_hint(x, x)), None
-        )
+        return next((x for x in nameable if not varies or matches_hint(x, x)), None)
 
     def find_true_match(
         self, x: int, anchor: int, allowed: Collection[int] | None = None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from random import Random
 
 from cards.facts import Fact
+from cards.generation.balance import has_shared_anchor
 from cards.generation.card_plan import DerivedQuota, Phase
 from cards.generation.card_writer import Triplet
 from cards.generation.context import (
@@ -40,6 +41,10 @@ PATIENCE = 4
 """How many times as many proposals of a recipe that has succeeded may fail."""
 MAX_VALUE_TRIES = 8
 """Maximum number of random values tried to find another one that a card can state."""
+
+MAX_MIXED_SHARE = 0.1
+"""At last, at most this share of triplets may have subjects of which only some share their value
+with others: few, so that who knows that a value is shared can tell hardly any label."""
 
 SURFACE_INTERVAL = 40
 SURFACE_OFFSET = 9
@@ -87,6 +92,8 @@ class TripletSource:
         """Whether the claim of a U card was set aside, so that it is true → number of triplets."""
         self.failures: Counter[Obstacle] = Counter()
         """Obstacle → number of proposals that failed since the last proved triplet."""
+        self._n_mixed = 0
+        self._may_mix = False
         self._obstacle = Obstacle.ENTITIES
         self._exhausted: set[str] = set()
         # Recipes that find no U card any more whose claim was set aside.
@@ -104,6 +111,7 @@ class TripletSource:
         """
         self.strict = self.recipes.strict = phase.strict or self.recipes.is_always_strict
         self.recipes.allows_any_anchor = phase.any_anchor
+        self._may_mix = phase.any_anchor and not self.strict
         self._is_last = phase.is_last
         self._only_false.clear()
         self._exhausted.clear()
@@ -149,6 +157,8 @@ class TripletSource:
         # Claims that were set aside and others take turns, so that the number of true ones among
         # the U cards tells nothing.
         counts = self.unknown_counts
+        max_mixed = MAX_MIXED_SHARE * self.unknown_counts.total() if self._may_mix else 0
+        self.recipes.compares_sharing = self._n_mixed >= max_mixed
         self.recipes.wants_true = name not in self._only_false and counts[True] <= counts[False]
         n_proved = self.proved_counts[name]
         limits = (name, self.strict, self.recipes.asks_any_anchor, self.recipes.wants_true)
@@ -209,6 +219,8 @@ class TripletSource:
     def count_triplet(self, triplet: Triplet) -> None:
         """Counts a triplet whose cards are part of the set."""
         self._quota.count_cards(triplet.derived)
+        shared = {has_shared_anchor(self.pool.full, role.x) for role in triplet.roles} - {None}
+        self._n_mixed += len(shared) > 1
         self.unknown_counts.update(
             self.recipes.is_true_unknown(role.x, triplet.anchor)
             for role in triplet.roles
