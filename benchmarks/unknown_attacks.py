@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from cards.card import Card, read_cards
 from cards.leakage.audit import is_true_in_full_graph
+from cards.leakage.degrees import DegreeCounter
 from eval.stats.paired_tests import adjust_holm
 from kg.knowledge import KnowledgeBase
 
@@ -102,25 +104,17 @@ def attack_cards(domain: str, path: Path, n_permutations: int) -> Iterator[Attac
             ("names", make_name_attack(kb, chosen)),
         ):
             rng = np.random.default_rng(SEED)
-            auc, p = compare_with_exchanged(labels, blocks[numbers], measure, rng, n_permutations)
+            auc, p = compute_permutation_test(labels, blocks[numbers], measure, rng, n_permutations)
             n_true = int(labels.sum())
             yield Attack(path.stem, question, feature, n_true, len(labels) - n_true, auc, p)
 
 
 def make_degree_attack(kb: KnowledgeBase, cards: list[Card]) -> Callable[[Bools], float]:
     """Returns a function from labels to the AUC of the subject's number of links."""
-    index = kb.graph.index
-
-    def count_links(term: str) -> int:
-        node = index.terms.get(term)
-        if node is None:
-            return 0
-        return sum(1 for _ in index.iter_out_edges(node)) + sum(
-            1 for _ in index.iter_in_edges(node)
-        )
-
-    degrees = np.array([count_links(card.claim.subj) for card in cards], dtype=float)
-    return lambda labels: compute_auc(labels, degrees)
+    counter, get_id = DegreeCounter(kb.graph.index, kb.graph.index), kb.graph.index.terms.get
+    nodes = [get_id(card.claim.subj) for card in cards]
+    degrees = np.array([0 if node is None else sum(counter.count_links(node)) for node in nodes])
+    return lambda labels: float(roc_auc_score(labels, degrees))
 
 
 def make_name_attack(kb: KnowledgeBase, cards: list[Card]) -> Callable[[Bools], float]:
@@ -133,7 +127,7 @@ def make_name_attack(kb: KnowledgeBase, cards: list[Card]) -> Callable[[Bools], 
     objects = np.array([card.claim.obj for card in cards])
     contexts = np.array([card.meta["context"] for card in cards])
     folds = [
-        (drop_linked(train, test, subjects, objects), test)
+        (select_unlinked_cards(train, test, subjects, objects), test)
         for train, test in GroupKFold(N_FOLDS).split(features, groups=contexts)
     ]
 
@@ -145,12 +139,12 @@ def make_name_attack(kb: KnowledgeBase, cards: list[Card]) -> Callable[[Bools], 
                 model.fit(features[train], labels[train])
                 # Ranks, because the scores of different models cannot be compared.
                 scores[test] = rankdata(model.decision_function(features[test])) / len(test)
-        return compute_auc(labels, scores)
+        return float(roc_auc_score(labels, scores))
 
     return measure
 
 
-def drop_linked(
+def select_unlinked_cards(
     train: NDArray[Any], test: NDArray[Any], subjects: Texts, objects: Texts
 ) -> NDArray[Any]:
     """Returns the cards of ``train`` with neither a subject nor an object of ``test``."""
@@ -158,7 +152,7 @@ def drop_linked(
     return train[~linked]
 
 
-def compare_with_exchanged(
+def compute_permutation_test(
     labels: Bools,
     blocks: Texts,
     measure: Callable[[Bools], float],
@@ -177,13 +171,6 @@ def compare_with_exchanged(
     mean = float(np.mean(exchanged))
     n_reached = sum(abs(value - mean) >= abs(auc - mean) - 1e-12 for value in exchanged)
     return auc, (n_reached + 1) / (n_permutations + 1)
-
-
-def compute_auc(labels: Bools, scores: NDArray[np.float64]) -> float:
-    """Computes the AUC; ties count half."""
-    ranks, n_true = rankdata(scores), int(labels.sum())
-    n_false = len(labels) - n_true
-    return float((ranks[labels].sum() - n_true * (n_true + 1) / 2) / (n_true * n_false))
 
 
 if __name__ == "__main__":

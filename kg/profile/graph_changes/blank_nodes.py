@@ -271,14 +271,15 @@ class _NodeNamer:
             p = self._owners[node][1]
             return self._find_predicate_noun(p) if len(values[p]) == 1 else ""
 
+        def get_class_noun(node: int) -> str:
+            return next(iter(self._nouns.list_nouns(node)), "")
+
         def find_class_noun(node: int) -> str:
-            noun = next(iter(self._nouns.list_nouns(node)), "")
+            noun = get_class_noun(node)
             return noun if classes[noun] == 1 else ""
 
         def find_coded_noun(node: int) -> str:
-            noun = next(iter(self._nouns.list_nouns(node)), "") or self._find_predicate_noun(
-                self._owners[node][1]
-            )
+            noun = get_class_noun(node) or self._find_predicate_noun(self._owners[node][1])
             code = "" if node in self._own_names else self._find_code(node)
             return f"{noun} {code}" if noun and code else ""
 
