@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from cards.generation.graph_lookup import Appearance, GraphLookup
 from cards.generation.pools import Pool
+from kg.validation.same_names import find_same_terms
 
 MIN_FREQUENT_SHARE = 0.015
 """A word is frequent if at least this share of the names contains it: with a few hundred cards, a
@@ -80,19 +81,30 @@ def sort_by_similarity(
 
 
 def has_shared_anchor(pool: Pool, x: int) -> bool | None:
-    """Returns whether another term of a pool has an anchor of ``x``, too; None if it has none."""
-    counts = [len(pool.get_holders(anchor)) for anchor in pool.get_anchors(x)]
-    return max(counts) > 1 if counts else None
+    """Returns whether another thing of a pool has an anchor of ``x``, too; None if it has none.
+
+    A thing under another name (``owl:sameAs``) is not another one.
+    """
+    anchors = pool.get_anchors(x)
+    if not anchors:
+        return None
+    names = find_same_terms(pool.lookup.closure_index, x)
+    return any(y not in names for anchor in anchors for y in pool.get_holders(anchor))
 
 
 def count_shared_triplets(pool: Pool) -> int:
-    """Counts the triplets that can be about terms with anchors that others have, too, at most.
+    """Counts the triplets that can be about things with anchors that others have, too, at most.
 
-    Each needs three such terms, and one of these another anchor than the other two. All terms of a
-    large pool are taken to have such anchors.
+    Each needs three such things, and one of these another anchor than the other two. All terms of a
+    large pool are taken to be such things.
     """
     if len(pool.anchor_rows) > MAX_COUNTED_TERMS:
         return len(pool.anchor_rows)
-    shared = [x for x in pool.anchor_rows if has_shared_anchor(pool, x)]
+    index = pool.lookup.closure_index
+    shared = [
+        x
+        for x in pool.anchor_rows
+        if has_shared_anchor(pool, x) and x == min(find_same_terms(index, x))
+    ]
     counts = Counter(anchor for x in shared for anchor in pool.get_anchors(x))
     return min(len(shared) // 3, len(shared) - max(counts.values(), default=0))

@@ -218,14 +218,20 @@ def test_sets_that_balance_are_drawn_as_before(monkeypatch: pytest.MonkeyPatch) 
     assert make_cards(rivers, CardPlan(per_label=60, seed=12345)).cards == card_set.cards
 
 
-def test_who_shares_a_value_is_asked_about_with_each_label_equally_often(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "other_name", ["", "; <http://www.w3.org/2002/07/owl#sameAs> <http://o.example/t{}>"]
+)
+def test_who_shares_a_value_is_asked_about_with_each_label_equally_often(
+    tmp_path: Path, other_name: str
+) -> None:
     # Half of the cities are the only one of their country: nobody else keeps it if it is set aside.
+    # A town shares nothing with itself under another name.
     lines = [PREFIXES]
     for n in range(160):
         country = n % 10 if n % 2 else 100 + n
         lines.append(
             f'ex:t{n} a ex:Town ; rdfs:label "{to_name(n)} Town" ; ex:country ex:l{country} ; '
-            f"ex:zone ex:z{n % 7} ."
+            f"ex:zone ex:z{n % 7} {other_name.format(n)} ."
         )
         lines.append(f'ex:l{country} a ex:Land ; rdfs:label "{to_name(country)}land" .')
     lines += [f'ex:z{n} a ex:Zone ; rdfs:label "{to_name(n + 300)} time" .' for n in range(7)]
