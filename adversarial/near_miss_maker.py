@@ -55,7 +55,7 @@ class Obstacle(StrEnum):
     LEFT_OUT = "are about what cards leave out: nodes that break the shapes, and the ontology"
     SENSE = "make no sense to a reader, because nothing of that class is a subject"
     TRUE = "are true, or nearly so"
-    BOUNDS = "break an order of two numbers that the graph nowhere breaks, such as birth and death"
+    BOUNDS = "break an order of two numbers such as birth and death, or are about disjoint classes"
     LABEL = "have a label of which there are enough"
     PARTNER = "have no similar partner with the other label"
     FACTS = "have too few facts to mention all entities equally often"
@@ -147,6 +147,8 @@ class NearMissMaker:
             return Obstacle.TRUE
         if not self._is_like_a_subject(s):
             return Obstacle.SENSE
+        if not lookup.kind_checker.may_hold(s, self.p, wrong_object):
+            return Obstacle.BOUNDS
         # The claim must not read like a true one: of a namesake, or with another spelling of the
         # same value.
         objects = self.true_pairs.get_objects(s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kg.domain import Domain
@@ -30,9 +31,8 @@ _METADATA = (
     "https://schema.org/",
 )
 """Vocabularies that describe terms as well as books, people and the like."""
-_SCHEMA_CLASSES = (
-    OWL + "Class",
-    RDFS + "Class",
+_CLASS_CLASSES = (OWL + "Class", RDFS + "Class")
+_PREDICATE_CLASSES = (
     RDF + "Property",
     OWL + "ObjectProperty",
     OWL + "DatatypeProperty",
@@ -66,37 +66,40 @@ class Notes(NamedTuple):
     """
 
     predicates: frozenset[int]
-    """Annotation properties, and predicates that only describe terms. Those of Dublin Core, FOAF
-    and schema.org count where most of their subjects are ontologies, classes or predicates."""
+    """Annotation properties, and predicates that only describe terms: known ones, and others if
+    most of their subjects are declared predicates. Those of Dublin Core, FOAF and schema.org also
+    count where most of their subjects are ontologies and classes."""
     ontologies: frozenset[int]
     """The ontologies: what is said of them is a file's header."""
     obsolete: frozenset[int]
     """Terms that the graph marks as deprecated."""
     statements: frozenset[int]
     """Reified statements, of which a graph says a source or how sure it is."""
+    declared_predicates: frozenset[int]
+    """The predicates that the graph declares."""
     schema_terms: frozenset[int]
     """The ontologies, classes and predicates that the graph declares."""
 
     @property
     def nodes(self) -> frozenset[int]:
         """Nodes that no card mentions."""
-        return self.ontologies | self.obsolete | self.statements
+        return self.ontologies | self.obsolete | self.statements | self.declared_predicates
 
 
 def find_notes(index: Index) -> Notes:
     """Finds the notes of a graph."""
     terms = index.terms
     ontologies = find_members(index, OWL + "Ontology")
-    schema_terms = ontologies.union(*(find_members(index, c) for c in _SCHEMA_CLASSES))
+    declared_predicates = _find_all_members(index, _PREDICATE_CLASSES)
+    schema_terms = ontologies | declared_predicates | _find_all_members(index, _CLASS_CLASSES)
     annotations = find_members(index, OWL + "AnnotationProperty")
     predicates = set()
     for p in index.list_predicates():
         iri = terms.get_text(p)
-        if iri.startswith(_METADATA):
-            subjects = index.get_subjects(p)
-            is_note = 2 * len(schema_terms.intersection(subjects)) > len(subjects)
-        else:
-            is_note = iri.startswith(_NOTES) or p in annotations
+        subjects = index.get_subjects(p)
+        described = schema_terms if iri.startswith(_METADATA) else declared_predicates
+        is_note = 2 * sum(term in subjects for term in described) > len(subjects)
+        is_note |= iri.startswith(_NOTES) or (p in annotations and not iri.startswith(_METADATA))
         if is_note and not is_vocabulary(iri):
             predicates.add(p)
     return Notes(
@@ -104,6 +107,7 @@ def find_notes(index: Index) -> Notes:
         ontologies,
         _find_obsolete(index),
         find_statements(index),
+        declared_predicates,
         schema_terms,
     )
 
@@ -125,6 +129,10 @@ def _find_obsolete(index: Index) -> frozenset[int]:
         if get_text(o).startswith('"') and parse_literal(get_text(o)).lexical in ("true", "1")
     }
     return find_members(index, OWL + "DeprecatedClass").union(marked)
+
+
+def _find_all_members(index: Index, classes: Iterable[str]) -> frozenset[int]:
+    return frozenset[int]().union(*(find_members(index, cls) for cls in classes))
 
 
 def find_members(index: Index, cls: str) -> frozenset[int]:

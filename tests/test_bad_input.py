@@ -106,6 +106,13 @@ GRAPHS = {
     "garbage, packed": ("garbage.nt.gz", GARBAGE, 4, "damaged gzip"),
     "cut off, packed": ("cut.ttl.gz", gzip.compress(b"<x:a> <x:b> 1 ." * 99)[:-9], 4, "gzip"),
     "garbage XML": ("garbage.rdf", GARBAGE, 4, "does not parse"),
+    "stray text in XML": (
+        "stray.rdf",
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:a="x:">\n'
+        '<rdf:Description rdf:about="x:a"><a:b>1</a:b>></rdf:Description>\n</rdf:RDF>',
+        4,
+        r"stray\.rdf, not after line 3\)",
+    ),
     "garbage JSON": ("garbage.jsonld", GARBAGE, 4, "does not parse"),
     "deep JSON": ("deep.jsonld", "[" * 9_999, 4, "nests deeper"),
     "garbage quads": ("garbage.nq", GARBAGE, 4, "does not parse"),

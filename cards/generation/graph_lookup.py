@@ -14,6 +14,7 @@ from kg.claims import Claim
 from kg.difficulty.fact_graph import FactGraph
 from kg.fact_predicates import find_fact_predicates, find_notes
 from kg.knowledge import KnowledgeBase
+from kg.profile.graph_changes.disjoint_classes import KindChecker
 from kg.terms import RDF_TYPE, RDFS, SKOS, get_lexical
 from kg.triples.rows import Cell
 from kg.validation.denials import iter_denials
@@ -47,6 +48,7 @@ class GraphLookup:
         self.graph_index = kb.graph.index
         self.closure_index = kb.oracle.closure.index
         self.terms = kb.graph.index.terms
+        self.kind_checker = KindChecker(self.graph_index)
         # Nodes without a name, those that break the shapes, ontologies and obsolete terms.
         self.unusable_nodes = self.terms.blanks.union(
             map(self.terms.intern, kb.left_out), find_notes(self.graph_index).nodes
@@ -75,8 +77,8 @@ class GraphLookup:
         part = GraphLookup(kb)
         part._label_cache, part._words_cache = self._label_cache, self._words_cache
         part._nameable_cache, part._readable_cache = self._nameable_cache, self._readable_cache
-        part._namesakes_cache = self._namesakes_cache
-        part._squeezed_cache = self._squeezed_cache
+        part._namesakes_cache, part._squeezed_cache = self._namesakes_cache, self._squeezed_cache
+        part.kind_checker = self.kind_checker
         return part
 
     def list_subjects(self, p: int, *, asserted_only: bool) -> list[int]:
@@ -106,11 +108,6 @@ class GraphLookup:
         """Class → its asserted members."""
         graph, type_id = self.graph_index, self.type_id
         return {c: list(graph.find_subjects(type_id, c)) for c in graph.get_objects(type_id)}
-
-    @property
-    def asserted_classes(self) -> list[int]:
-        """All classes with asserted members, in order of first use."""
-        return list(self.members_by_class)
 
     @cached_property
     def fact_predicates(self) -> tuple[int, ...]:

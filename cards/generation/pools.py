@@ -375,7 +375,7 @@ class Pool:
         if not own_classes:
             return []
         class_members: list[list[int]] = []
-        for c in lookup.asserted_classes:
+        for c in lookup.members_by_class:
             text = lookup.terms.get_text(c)
             if c in own_classes or text.startswith("http://www.w3.org/"):
                 continue

@@ -106,8 +106,11 @@ class Recipes(EntitySampler):
 
         The entity was chosen for having no value, but other facts may contradict the claim.
         """
-        claim = self.lookup.make_claim(*self.pool.make_triple(u, anchor))
-        is_settled = self.prover.license_on_graph(claim).label != "U"
+        triple = self.pool.make_triple(u, anchor)
+        is_settled = (
+            not self.lookup.kind_checker.may_hold(*triple)
+            or self.prover.license_on_graph(self.lookup.make_claim(*triple)).label != "U"
+        )
         self.rejections[Obstacle.UNKNOWN] += is_settled
         return is_settled
 

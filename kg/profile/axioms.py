@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from kg.base.plain_text import list_words
 from kg.graph import Graph
+from kg.profile.graph_changes.disjoint_classes import find_disjoint_classes
 from kg.profile.names import is_usable_iri
 from kg.profile.rules import Declarations, DraftRule
 from kg.reasoning.axioms import parse_cardinality
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, SKOS, XSD, to_ntriples
+from kg.terms import OWL, SKOS, XSD, iri_tail, to_ntriples
 
 CUBE = "http://purl.org/linked-data/cube#"
 """Namespace of the RDF Data Cube Vocabulary (W3C Recommendation 2014)."""
@@ -96,7 +96,7 @@ class AxiomReader:
         """Yields the rules of all axioms but ``owl:FunctionalProperty``."""
         yield from self._iter_property_rules()
         yield from self._iter_disjoint_property_rules()
-        pairs = self._find_disjoint_classes()
+        pairs = find_disjoint_classes(self._index)
         yield from self._iter_class_rules(pairs)
         yield from self._iter_domain_rules(pairs)
         yield from self._iter_value_lists()
@@ -143,25 +143,6 @@ class AxiomReader:
                     f"sh:disjoint {self._write(q)}",
                 )
 
-    def _find_disjoint_classes(self) -> dict[int, set[int]]:
-        """Returns each class with those declared disjoint with it."""
-        v, index = self._vocabulary, self._index
-        disjoint: dict[int, set[int]] = {}
-
-        def add_pair(c: int, d: int) -> None:
-            if c != d and self._is_named(c) and self._is_named(d):
-                disjoint.setdefault(c, set()).add(d)
-                disjoint.setdefault(d, set()).add(c)
-
-        for c, d in index.iter_pairs(v.DISJOINT_CLASS):
-            add_pair(c, d)
-        for node in index.find_subjects(v.TYPE, v.ALL_DISJOINT_CLASSES):
-            for head in index.find_objects(node, v.MEMBERS):
-                members = read_list(index, v, head)
-                for c, d in itertools.combinations(members.items if members else (), 2):
-                    add_pair(c, d)
-        return disjoint
-
     def _iter_class_rules(self, disjoint: dict[int, set[int]]) -> Iterator[DraftRule]:
         pairs = sorted(
             (self._get_text(c), self._get_text(d), c, d)
@@ -173,7 +154,7 @@ class AxiomReader:
             yield self._make_rule(
                 "never-both",
                 c,
-                "declared owl:disjointWith",
+                f"declared owl:disjointWith {iri_tail(self._get_text(d))}",
                 f"a sh:NodeShape ; sh:targetClass {self._write(c)} ; "
                 f"sh:not [ sh:class {self._write(d)} ]",
             )

@@ -9,7 +9,7 @@ from kg.base.plain_text import format_count
 from kg.graph import Graph
 from kg.profile.names import is_usable_iri
 from kg.profile.rules import MIN_SUBJECTS, DraftRule
-from kg.terms import RDF_TYPE, RDFS, to_ntriples
+from kg.terms import RDF_TYPE, RDFS, iri_tail, to_ntriples
 from kg.vocabulary import is_vocabulary
 
 MAX_CLASSES = 30
@@ -50,7 +50,7 @@ def iter_class_rules(graph: Graph) -> Iterator[DraftRule]:
                 kind="never-both",
                 about=name,
                 support=f"none of {format_count(len(members[name]), 'member')} is one of the "
-                f"{len(members[other]):,} of the other class, and no predicate describes both",
+                f"{len(members[other]):,} of {iri_tail(other)}, and no predicate describes both",
                 body=f"a sh:NodeShape ; sh:targetClass {to_ntriples(name)} ; "
                 f"sh:not [ sh:class {to_ntriples(other)} ]",
             )

@@ -189,13 +189,13 @@ class FileReader:
         with contextlib.ExitStack() as stack:
             stack.enter_context(pause_garbage_collection())
             stream = stack.enter_context(self._open_file(path))
-            stack.enter_context(_convert_parser_errors(path, format_name))
             limited_stream = LimitedStream(stream, path, self._max_bytes, self._digest)
             source: Readable = limited_stream
             if path.name.lower().endswith(".gz"):
                 source = open_gzip(limited_stream, path, self._max_bytes)
             progress = ProgressGuard(source, path)
             source = progress
+            stack.enter_context(_convert_parser_errors(path, format_name, progress))
             entity_guard = EntityGuard(XmlTranscoder(source, path), path)
             if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
                 source = entity_guard
@@ -258,7 +258,7 @@ def _make_size_error(path: Path, progress: ProgressGuard | None) -> GraphTooLarg
 
 
 @contextlib.contextmanager
-def _convert_parser_errors(path: Path, format_name: str) -> Iterator[None]:
+def _convert_parser_errors(path: Path, format_name: str, progress: ProgressGuard) -> Iterator[None]:
     """Converts errors of the parser into errors that name path, line and column."""
     try:
         yield
@@ -280,7 +280,8 @@ def _convert_parser_errors(path: Path, format_name: str) -> Iterator[None]:
                 where += f", column {error.offset}"
         hint = "Correct the file at this place."
         if error.lineno is None and format_name == "RDF_XML":
-            hint = "Search the file for what the message quotes, and correct it there."
+            where += f", not after line {progress.get_last_line()}"
+            hint = "Search the lines before for what the message quotes, and correct it there."
         if "UTF-8" in text:
             hint = "Convert the file: iconv -f latin1 -t utf-8, if it is in Latin-1."
         elif path.name.lower().removesuffix(".gz").endswith(".n3"):

@@ -186,11 +186,10 @@ class ProgressGuard:
         is_late = time.monotonic() - self._wall_start > MAX_SLOW_SECONDS
         seconds = time.thread_time() - self._start if is_late else 0.0
         if seconds > MAX_SLOW_SECONDS and self._byte_count < seconds * MIN_BYTES_PER_SECOND:
-            line = self._line_count + sum(lines for _, lines in self._blocks)
             raise GraphTooLargeError(
                 f"{self._byte_count} bytes took {seconds:.0f} seconds: probably elements nest too "
                 "deeply",
-                where=f"{self._path}, line {line}",
+                where=f"{self._path}, line {self.get_last_line()}",
                 hint="Convert the file to Turtle or N-Triples.",
             )
         data = self._source.read(size)
@@ -202,6 +201,10 @@ class ProgressGuard:
             self._buffered_bytes -= length
             self._line_count += lines
         return data
+
+    def get_last_line(self) -> int:
+        """Returns the number of the last line that was read, at least in part."""
+        return self._line_count + sum(lines for _, lines in self._blocks)
 
     def get_buffer_line(self) -> int:
         """Returns the last line, counted from 1, that a full buffer of the parser cannot hold."""

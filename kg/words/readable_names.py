@@ -54,6 +54,7 @@ _OPAQUE = re.compile(
     r"(?:[0-9a-fA-F]{4,}[- ]){3,}|(?=\w*[a-fA-F])(?=\w*\d)[0-9a-fA-F]{12,}"
     r"|\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{20,}"
 )
+_QUERY = re.compile(r"[?&][^\s=]+=")
 
 
 def is_code(name: str) -> bool:
@@ -79,8 +80,11 @@ def split_joined_words(name: str) -> str:
 
 
 def is_opaque(name: str) -> bool:
-    """Returns whether a name has a UUID or hash, or may have one, if it is not a label."""
-    return _OPAQUE.search(name) is not None
+    """Returns whether a name has a UUID or hash, or may have one, if it is not a label.
+
+    The query of an address ("books?id=42&hl=en") is none either.
+    """
+    return _OPAQUE.search(name) is not None or _QUERY.search(name) is not None
 
 
 def is_uuid_or_hash(name: str) -> bool:

@@ -269,7 +269,11 @@ class _ClassReader:
                     yield one, p, other
 
     def _iter_descriptions(self) -> Iterator[tuple[int, int]]:
-        """Yields (named class, class above it or equivalent, or a part of this)."""
+        """Yields (named class, class above it or equivalent, or a part of this or of itself)."""
+        for cls, _ in self._index.iter_pairs(self._parts) if self._parts is not None else ():
+            if self._is_named(cls):
+                for part in self._iter_parts(cls):
+                    yield cls, part
         for predicate in (self._below, self._equivalent):
             for cls, expression in (
                 self._index.iter_pairs(predicate) if predicate is not None else ()

@@ -14,6 +14,7 @@ from kg.domain import load_domain
 from kg.entailment import Closure
 from kg.graph import Graph
 from kg.profile.graph_changes.class_links import KIND_OF, list_class_links, render_class_links
+from kg.profile.graph_changes.disjoint_classes import KindChecker
 from kg.terms import RDFS, parse_literal
 
 EX = "https://example.org/"
@@ -133,11 +134,41 @@ def test_equivalent_classes_are_one(tmp_path: Path) -> None:
         f"{FILLER} ex:person owl:equivalentClass ex:human . ex:person rdfs:subClassOf ex:agent . "
         "ex:scientist rdfs:subClassOf ex:human . ex:loop rdfs:subClassOf ex:knot . "
         "ex:knot rdfs:subClassOf ex:loop . ex:cheesy owl:equivalentClass "
-        f"[ owl:intersectionOf ( ex:pizza {SOME.format('top', 'cheese')} ) ] ."
+        f"[ owl:intersectionOf ( ex:pizza {SOME.format('top', 'cheese')} ) ] . "
+        f"ex:plain owl:intersectionOf ( ex:pizza {SOME.format('top', 'tomato')} ) ."
     )
-    found = {(s, o) for s, p, o in close_links(tmp_path / "o.ttl", text) if p == KIND_OF}
+    links = close_links(tmp_path / "o.ttl", text)
+    found = {(s, o) for s, p, o in links if p == KIND_OF}
     assert {("scientist", "human"), ("scientist", "agent"), ("cheesy", "pizza")} <= found
     assert not {("loop", "knot"), ("knot", "loop"), ("human", "person")} & found
+    # A class can be stated to be an intersection itself, as well.
+    assert ("plain", "pizza") in found
+    assert ("plain", "top", "tomato") in links
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        "ex:cat owl:disjointWith ex:dog .",
+        "[] a owl:AllDisjointClasses ; owl:members ( ex:dog ex:fish ex:cat ) .",
+        "ex:pet owl:disjointUnionOf ( ex:dog ex:cat ) .",
+    ],
+)
+def test_no_class_is_a_kind_of_two_disjoint_ones(axiom: str) -> None:
+    graph = Graph.parse(
+        f"{PREFIXES} {axiom} ex:tabby <{KIND_OF}> ex:cat . ex:cat <{KIND_OF}> ex:pet . "
+        f"ex:pug <{KIND_OF}> ex:dog . ex:dog <{KIND_OF}> ex:pet . ex:x ex:eats ex:y ."
+    )
+    checker, get_id = KindChecker(graph.index), graph.index.terms.get
+
+    def may_hold(s: str, o: str, pred: str = KIND_OF) -> bool:
+        s_id, p_id, o_id = map(get_id, (EX + s, pred, EX + o))
+        assert s_id is not None and p_id is not None and o_id is not None
+        return checker.may_hold(s_id, p_id, o_id)
+
+    assert not may_hold("tabby", "pug") and not may_hold("dog", "tabby")
+    assert may_hold("pet", "tabby") and may_hold("tabby", "cat")
+    assert may_hold("tabby", "pug", f"{EX}eats")
 
 
 @pytest.mark.parametrize(

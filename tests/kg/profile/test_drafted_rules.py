@@ -363,11 +363,12 @@ def test_classes_never_meet_if_nothing_describes_both(tmp_path: Path) -> None:
     people = [
         f":p{n} a :Actor ; :birthDate {n} . :d{n} a :Director ; :birthDate {n} ." for n in range(20)
     ]
-    rules = list_rules(draft_text(tmp_path, "\n".join(songs + people)))
-    assert {rule for rule in rules if "never-both" in rule} == {
+    draft = draft_text(tmp_path, "\n".join(songs + people))
+    assert {rule for rule in list_rules(draft) if "never-both" in rule} == {
         "mined:never-both#Actor",
         "mined:never-both#Director",
     }
+    assert "actor: none of 20 members is one of the 20 of Song" in draft.files["confirm.toml"]
 
 
 def test_classes_of_which_little_is_known_may_meet(tmp_path: Path) -> None:

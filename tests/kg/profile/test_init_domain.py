@@ -879,13 +879,16 @@ def test_notes_on_an_ontology_and_its_terms_are_no_facts(
 ) -> None:
     rng = random.Random(seed)
     obsolete = {f"{EX}p{n}" for n in rng.sample(range(90), 12)}
-    notes = [f"{EX}curation", f"{OBO_IN_OWL}consider", f"{DCT}modified"]
+    notes = [f"{EX}curation", f"{OBO_IN_OWL}consider", f"{DCT}modified", f"{EX}weight"]
+    predicate = f"{EX}sibling"
     people.write_text(
         people.read_text("utf-8")
         + f"\n@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix o: <{OBO_IN_OWL}> .\n"
+        "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> ."
         f"@prefix dct: <{DCT}> . ex:curation a owl:AnnotationProperty ; rdfs:label 'state' .\n"
         f"<{EX}> a owl:Ontology ; rdfs:label 'Folk' ; ex:livesIn ex:t1 ; ex:reportsTo ex:p1 .\n"
-        f"ex:p2 ex:knows <{EX}> .\n"
+        f"ex:p2 ex:knows <{EX}> , ex:sibling .\n"
+        "ex:sibling a rdf:Property ; rdfs:label 'Sib' ; ex:weight 2 ; ex:livesIn ex:t1 .\n"
         "ex:Person a owl:Class ; dct:modified '2001' ; rdfs:seeAlso ex:p3 .\n"
         + "".join(f"<{iri}> owl:deprecated true .\n" for iri in sorted(obsolete))
         + "".join(
@@ -900,8 +903,8 @@ def test_notes_on_an_ontology_and_its_terms_are_no_facts(
     assert not {row["iri"] for row in report["predicates"]}.intersection(notes)
     assert {row["iri"] for row in report["predicates"]} >= {f"{DCT}created", f"{EX}reportsTo"}
     left_out = (
-        "182 triples that are notes on terms, by 4 predicates: consider 90, state 90, date "
-        "modified 1, see also 1; 4 triples about the ontology itself; 12 obsolete terms."
+        "183 triples that are notes on terms, by 5 predicates: consider 90, state 90, date "
+        "modified 1, see also 1, weight 1; 4 triples about the ontology itself; 12 obsolete terms."
     )
     assert "; ".join(report["left_out"]) + "." == left_out
     assert left_out in (folder / "readiness.md").read_text("utf-8")
@@ -914,7 +917,7 @@ def test_notes_on_an_ontology_and_its_terms_are_no_facts(
     assert done.code == 0, done.err
     cards = read_cards(out)
     assert len(cards) >= 5
-    hidden = {*notes, *obsolete, EX}
+    hidden = {*notes, *obsolete, EX, predicate}
     for card in cards:
         stated = {term for triple in card.meta["triples"] for term in triple.values()}
         assert not hidden & {*stated, card.claim.subj, card.claim.pred, card.claim.obj}

@@ -223,3 +223,16 @@ def test_values_of_a_vocabulary_are_split_into_words(value: str, name: str):
     )
     assert Labels(graph).get_label(value) == name
     assert Labels(graph).find_entities(name) == [value]
+
+
+@pytest.mark.parametrize(
+    ("iri", "is_readable"),
+    [
+        ("https://books.example/books?id=pIlC&q=units", False),
+        ("https://books.example/Books_and_Games", True),
+        ("https://books.example/who?", True),
+    ],
+)
+def test_the_query_of_an_address_is_no_name(iri: str, is_readable: bool) -> None:
+    labels = Labels(Graph.parse(f"<{iri}> <x:p> <x:o> ."))
+    assert labels.is_readable(iri) is is_readable
