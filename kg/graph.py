@@ -89,12 +89,14 @@ class Graph:
         prefixes: dict[str, str] = {}
         n_graphs: dict[Path, int] = {}
         n_triple_terms: dict[Path, int] = {}
+        n_undefined: dict[Path, int] = {}
         sources = tuple(Path(file) for file in files)
         for path, base_iri in zip(sources, choose_base_iris(sources), strict=True):
             loaded_file = reader.read_file(path, base_iri)
             prefixes.update(loaded_file.prefixes)
             n_graphs[path] = loaded_file.n_graphs
             n_triple_terms[path] = loaded_file.n_triple_terms
+            n_undefined[path] = loaded_file.n_undefined
         index, notes = reader.build_index()
         merged = _describe_counts(n_graphs, "{} merged into one", "named graph")
         omissions = _describe_counts(
@@ -106,7 +108,12 @@ class Graph:
             prefixes=prefixes,
             sources=sources,
             notes=(*merged, *notes),
-            omissions=tuple(omissions),
+            omissions=(
+                *omissions,
+                *_describe_counts(
+                    n_undefined, "{} of keys that no @context defines left out", "value"
+                ),
+            ),
         )
 
     @classmethod

@@ -23,6 +23,7 @@ SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 XSD_STRING = XSD + "string"
 RDF_LANG_STRING = RDF + "langString"
+TEXT_DATATYPES = frozenset((XSD_STRING, RDF_LANG_STRING))
 RDF_TYPE = RDF + "type"
 
 _ESCAPES = {

@@ -322,6 +322,13 @@ def may_be_mutual(*labels: str, of_documents: bool = False) -> bool:
     return "mutual" in verdicts or "one way" not in verdicts
 
 
+def is_mutual(*labels: str) -> bool:
+    """Returns whether a name says that two things can stand in this relation to each other."""
+    return any(
+        _find_direction(label.casefold(), of_documents=False) == "mutual" for label in labels
+    )
+
+
 def _find_direction(label: str, of_documents: bool) -> Literal["mutual", "one way"] | None:
     if _SEQUENCE.search(label):
         return "one way"

@@ -35,6 +35,7 @@ from kg.single_values import SingleValue, find_single_value
 from kg.terms import OWL, RDF_TYPE, XSD, parse_literal
 from kg.triples.index import Index
 from kg.vocabulary import is_vocabulary
+from kg.words.name_forms import are_numbered_in_order
 
 MIN_RECORD_SHARE = 0.9
 """Minimum share of a predicate's subjects that must be records for it to describe records."""
@@ -235,7 +236,7 @@ class GraphProfiler:
         # Short values such as "1" are in many names by chance.
         rng = random.Random(0)  # noqa: S311  # reproducible choices, not security
         values_at_random = rng.sample([o for _, o in sample], len(sample))
-        contains = self._names.contains
+        contains, get_name = self._names.contains, self._names.get_name
         n_contained = sum(itertools.starmap(contains, sample))
         n_by_chance = sum(
             contains(s, o) for (s, _), o in zip(sample, values_at_random, strict=True)
@@ -281,7 +282,8 @@ class GraphProfiler:
             askable_subjects=sum(any(holders[v] > 1 for v in values) for values in named.values()),
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
-            is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links),
+            is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links)
+            or are_numbered_in_order((get_name(s), get_name(o)) for s, o in named_links),
             said_by_class=len(members & known.keys()),
             leads_to_parts=2 * n_parts > len(named_links),
             is_in_names=n_contained - n_by_chance

@@ -385,7 +385,7 @@ def _assess_predicate(
     elif profile.leads_to_parts:
         reason = "it leads to parts that have no name but what they belong to"
     elif profile.is_said_by_names:
-        reason = "the names of things say it, since things of one name are told apart by it"
+        reason = "the names of things say it: by what tells them apart, or by their numbers"
     elif not rule:
         reason = judgement.reason
     elif n_balanced < MIN_CEILING:

@@ -17,6 +17,7 @@ from kg.profile.plausibility import (
     find_bounds,
     is_birthplace,
     is_code_list,
+    is_mutual,
     is_parent,
     is_part,
     is_repeatable,
@@ -52,6 +53,7 @@ ANSWER_TABLES: Mapping[str, Literal["one_value", "one_way"]] = {
 }
 """Kinds of drafted rules that are judged for each predicate (``Judgement``) → where the user says
 whether one is true, see ``Answers``."""
+MAY_HAVE_SEVERAL = "a subject may have several values in the world; confirm.toml can say it has one"
 NAME_PREFIX = "urn:epoche:"
 """Prefix of the names of drafted shapes; the origin follows, so that proofs show it."""
 
@@ -176,7 +178,11 @@ def judge_predicate(
     ):
         return Judgement("one value", "mined", support)
     if profile.chained_subjects and (n >= MIN_SUBJECTS or answers.one_way.get(iri)):
-        return _judge_chain(profile, answers, declarations)
+        judgement = _judge_chain(profile, answers, declarations)
+        may_be_single = profile.is_single_valued and n >= MIN_SUBJECTS
+        if judgement.kind or not may_be_single or is_mutual(*names):
+            return judgement
+        return Judgement("one value", None, support, MAY_HAVE_SEVERAL)
     if n < MIN_SUBJECTS:
         return Judgement("", None, "", f"fewer than {MIN_SUBJECTS} subjects have a value")
     if not profile.is_single_valued:
@@ -201,8 +207,7 @@ def judge_predicate(
         is_single = profile.value_kind == "measures" and not recurs
     if is_single:
         return Judgement("one value", "mined", support)
-    reason = "a subject may have several values in the world; confirm.toml can say it has one"
-    return Judgement("one value", None, support, reason)
+    return Judgement("one value", None, support, MAY_HAVE_SEVERAL)
 
 
 def _is_single_by_nature(profile: PredicateProfile, declarations: Declarations) -> bool:

@@ -65,6 +65,7 @@ class _LocalContexts:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._texts: dict[str, bytes] = {}
+        self._parts_by_file: dict[Path, list[str]] = {}
         self._inserted_bytes = 0
 
     def resolve(self, context: Any, depth: int = 0) -> Any:
@@ -127,24 +128,37 @@ class _LocalContexts:
         return self.resolve(content["@context"], depth + 1)
 
     def _find_file(self, reference: str) -> Path:
-        parts = urlsplit(reference)
+        address = urlsplit(reference)
         folder = self._path.resolve().parent
-        last_part = next(
-            (unquote(p) for p in reversed((parts.netloc + parts.path).split("/")) if p), ""
-        )
-        places = [last_part] if parts.scheme else [unquote(parts.path), last_part]
-        for place in filter(None, places):
+        parts = [unquote(p) for p in (address.netloc + address.path).split("/") if p]
+        # The whole address as folders, then ever less of it, at last the name alone.
+        for place in ("/".join(parts[start:]) for start in range(len(parts))):
             for extension in EXTENSIONS:
                 file = (folder / (place + extension)).resolve()
                 # A hostile file must not make the program read files elsewhere.
-                if folder in file.parents and file != self._path.resolve() and file.is_file():
+                if folder not in file.parents or file == self._path.resolve():
+                    continue
+                if file.is_file():
+                    self._require_only_reference(file, parts)
                     return file
+        last_part = parts[-1] if parts else "context"
         raise self._make_error(
             f"the @context {clean_text(reference, 200)} is not beside the file, and nothing is "
             "downloaded",
-            f"Save it there as {clean_text(last_part, 100) or 'context'!r}, with or without "
+            f"Save it there as {clean_text(last_part, 100)!r}, with or without "
             ".jsonld, or copy it into the file.",
         )
+
+    def _require_only_reference(self, file: Path, parts: list[str]) -> None:
+        """Raises an error if the @context of another address has been read from a file."""
+        others = self._parts_by_file.setdefault(file, parts)
+        n = min(len(others), len(parts))
+        if others[-n:] != parts[-n:]:
+            addresses = [clean_text("/".join(address), 200) for address in (others, parts)]
+            raise self._make_error(
+                f"the @contexts {' and '.join(addresses)} would both be read from {file.name}",
+                f"Save each in folders like its address: {addresses[1]}.",
+            )
 
     def _make_error(self, what: str, hint: str) -> GraphSyntaxError:
         return GraphSyntaxError(what, where=str(self._path), hint=hint)

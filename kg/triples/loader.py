@@ -72,6 +72,8 @@ class LoadedFile(NamedTuple):
     """Number of named graphs, which were merged."""
     n_triple_terms: int
     """Number of statements about triples, which were left out."""
+    n_undefined: int
+    """Number of values of JSON-LD keys that no @context defines, which were left out."""
 
 
 def detect_format(path: Path) -> str:
@@ -214,6 +216,7 @@ class FileReader:
                     parser,
                     self,
                     has_graph_names=rdf_format.supports_datasets,
+                    is_json_ld=rdf_format == pyoxigraph.RdfFormat.JSON_LD,
                 )
             except MemoryError as error:
                 is_json = rdf_format == pyoxigraph.RdfFormat.JSON_LD
@@ -229,7 +232,7 @@ class FileReader:
                 hint="Check that it is the right file.",
             )
         self._statement_count += counts.statements
-        return LoadedFile(prefixes, counts.graphs, counts.triple_terms)
+        return LoadedFile(prefixes, counts.graphs, counts.triple_terms, counts.undefined)
 
     def make_blank_label(self) -> str:
         """Makes a new blank node label: ``_:b0``, ``_:b1`` … in order of first occurrence."""
@@ -316,8 +319,9 @@ class _FileCounts(NamedTuple):
 
     graphs: int
     statements: int
-    """Without those about triples."""
+    """Without those about triples and undefined terms."""
     triple_terms: int
+    undefined: int
 
 
 def _collect_links(
@@ -327,6 +331,7 @@ def _collect_links(
     reader: FileReader,
     *,
     has_graph_names: bool,
+    is_json_ld: bool,
 ) -> _FileCounts:
     """Adds all quads of a parser, except statements about triples.
 
@@ -341,6 +346,8 @@ def _collect_links(
     old_count = sum(map(len, links_by_predicate.values()))
     blank_ids: dict[str, int] = {}
     graph_names: dict[str, None] = {}
+    # The parser keeps keys that no @context defines; JSON-LD ignores them.
+    undefined_links: list[int] = []
     s = triple_term_count = 0
     last_subject = None
     for quad in parser:
@@ -365,8 +372,12 @@ def _collect_links(
         try:
             links = links_by_node[predicate]
         except KeyError:
-            p = _intern_iri(terms, predicate.value)
-            links = links_by_node[predicate] = links_by_predicate.setdefault(p, [])
+            if is_json_ld and ":" not in predicate.value:
+                links = undefined_links
+            else:
+                p = _intern_iri(terms, predicate.value)
+                links = links_by_predicate.setdefault(p, [])
+            links_by_node[predicate] = links
         if target.__class__ is NamedNode:
             text = target.value
             o = get_id(text)
@@ -389,7 +400,8 @@ def _collect_links(
             if graph.__class__ is not DefaultGraph:
                 graph_names[str(graph)] = None
     count = sum(map(len, links_by_predicate.values())) - old_count
-    return _FileCounts(len(graph_names), count // 2, triple_term_count)
+    n_undefined = len(undefined_links) // 2
+    return _FileCounts(len(graph_names), count // 2, triple_term_count, n_undefined)
 
 
 def _intern_iri(terms: TermTable, text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from kg.base.plain_text import list_words
@@ -31,6 +32,7 @@ _LATIN_MARKS = re.compile("[\u0300-\u036f]")
 _NORMAL_FORM = re.compile(r"[a-z0-9 ]*")
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d{2,}")
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _LETTERS_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _IN_NUMBER = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)\.0+(?![\d.])")
 """What stands in a number and says nothing: the comma of "1,730", the ".0" of "230.0"."""
@@ -134,6 +136,21 @@ def says_code(name: str, value: str) -> bool:
     """
     words = _LETTERS_OR_NUMBER.findall(name.casefold())
     return len(value) <= MAX_CODE and value.isalpha() and value.casefold() in words
+
+
+def are_numbered_in_order(pairs: Iterable[tuple[str, str]]) -> bool:
+    """Returns whether most pairs have one name with other numbers, which differ in one direction.
+
+    >>> are_numbered_in_order([("Version 1.10", "Version 1.9"), ("Version 3", "Version 2")])
+    True
+    """
+    directions: Counter[int] = Counter()
+    for name, other in pairs:
+        parts, other_parts = _DIGITS.split(name), _DIGITS.split(other)
+        is_series = any(map(str.isalpha, "".join(parts))) and parts == other_parts
+        numbers = [list(map(int, _DIGITS.findall(one))) for one in (name, other)]
+        directions[(numbers[0] > numbers[1]) - (numbers[0] < numbers[1]) if is_series else 0] += 1
+    return 2 * max(directions[1], directions[-1]) > directions.total()
 
 
 class SimpleLiterals:

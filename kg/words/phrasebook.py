@@ -15,7 +15,7 @@ from kg.domain import Domain
 from kg.literals import NUMERIC, format_literal, is_moment
 from kg.predicate_words import CompiledWording, PredicateWording, compile_wording
 from kg.single_values import find_single_value, get_limited_predicate
-from kg.terms import OWL, RDF_TYPE, RDFS, XSD, parse_literal
+from kg.terms import OWL, RDF_TYPE, RDFS, TEXT_DATATYPES, XSD, parse_literal
 from kg.words.coded_names import CodePrefixes
 from kg.words.default_sentences import ValueKind, list_general_questions, make_default_wording
 from kg.words.entity_names import EntityNames
@@ -27,6 +27,7 @@ from kg.words.label_grammar import (
     to_common_noun,
 )
 from kg.words.label_words import spell_out_label
+from kg.words.readable_names import needs_quotes
 
 if TYPE_CHECKING:
     from kg.entailment import Closure
@@ -384,7 +385,9 @@ class Phrasebook(EntityNames):
         is_plain = is_plain or (is_deed and _YEAR.fullmatch(lexical) is not None)
         has_times = not (datatype in _MOMENTS and self._has_only_days(pred))
         text = format_literal(lexical, datatype, thousands=not is_plain, midnights=has_times)
-        return f"{text} {unit}" if unit and datatype in NUMERIC else text
+        if unit and datatype in NUMERIC:
+            return f"{text} {unit}"
+        return f"“{text}”" if datatype in TEXT_DATATYPES and needs_quotes(text) else text
 
     def _has_only_days(self, pred: str) -> bool:
         """Returns whether all values of a predicate are midnights of one zone: exported days."""

@@ -9,6 +9,8 @@ from kg.base.plain_text import MAX_NAME_LENGTH
 
 MAX_VALUE_WORDS = 20
 """Maximum number of words of a value that a question may state."""
+MIN_SENTENCE = 5
+"""Minimum number of words of a text that its full stop makes a sentence."""
 MAX_UNQUOTED_WORDS = 10
 """Maximum number of words of a name that stands in a sentence without quotes."""
 _MISSING_VALUES = frozenset(
@@ -141,14 +143,17 @@ def is_clause(name: str) -> bool:
 
 
 def needs_quotes(name: str) -> bool:
-    """Returns whether a name cannot be told from the words around it: a clause or a long title.
+    """Returns whether a name or text cannot be told from the words around it.
+
+    So it is with a clause, a sentence and a long title.
 
     >>> needs_quotes("Is Glue Safe?"), needs_quotes("Royal Society")
     (True, False)
     """
     if any(mark in name for mark in '“”"'):
         return False
-    is_long = len(name.split()) > MAX_UNQUOTED_WORDS
+    n_words = len(name.split())
+    is_long = n_words > MAX_UNQUOTED_WORDS or (name.endswith(".") and n_words >= MIN_SENTENCE)
     return is_long or _SENTENCE_END.search(name) is not None or is_clause(name)
 
 

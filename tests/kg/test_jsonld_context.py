@@ -48,6 +48,8 @@ def load_claims(path: Path) -> set[Claim]:
         ("https://w3id.org/ro/crate/1.1/context", "context.jsonld"),
         ("https://w3id.org/ro/crate/1.1/context?x=1#y", "context.json"),
         ("http://schema.org/", "schema.org.jsonld"),
+        ("https://w3id.org/ro/crate/1.1/context", "1.1/context.jsonld"),
+        ("https://w3id.org/ro/crate/1.1/context", "w3id.org/ro/crate/1.1/context"),
     ],
 )
 @pytest.mark.parametrize("name", ["graph.jsonld", "graph.json.gz"])
@@ -155,3 +157,25 @@ def test_shapes_have_local_contexts_too(tmp_path: Path) -> None:
         Shapes.load(path)
     write(tmp_path / "shacl.jsonld", {"@context": {"@vocab": sh}})
     assert Shapes.load(path).list_iris() == ["http://e/S"]
+
+
+def test_two_addresses_are_not_read_from_one_file(tmp_path: Path) -> None:
+    contexts = ["https://a.example/1/context.jsonld", "https://a.example/2/context.jsonld"]
+    document = {"@context": contexts, "@id": "http://e/a", "name": "Ada", "born": "1815"}
+    path = write(tmp_path / "graph.jsonld", document)
+    write(tmp_path / "context.jsonld", CONTEXT)
+    with pytest.raises(GraphSyntaxError, match=r"both be read from context\.jsonld") as caught:
+        Graph.load(path)
+    assert "a.example/2/context.jsonld" in caught.value.hint
+    write(tmp_path / "a.example/2/context.jsonld", {"@context": {"born": "http://e/born"}})
+    assert load_claims(path) == {*EXPECTED, Claim("http://e/a", "http://e/born", '"1815"')}
+    # Other spellings of one address are one.
+    same = {**document, "@context": ["http://a.example/1/context.jsonld", contexts[0]]}
+    assert load_claims(write(tmp_path / "same.jsonld", same)) == EXPECTED
+
+
+def test_keys_that_no_context_defines_are_left_out_and_counted(tmp_path: Path) -> None:
+    document = {**CONTEXT, "@id": "http://e/a", "name": "Ada", "colour": ["red", "blue"]}
+    graph = Graph.load(write(tmp_path / "graph.jsonld", document))
+    assert set(graph.iter_claims()) == EXPECTED
+    assert graph.omissions == ("graph.jsonld: 2 values of keys that no @context defines left out",)

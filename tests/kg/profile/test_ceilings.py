@@ -286,6 +286,24 @@ def test_a_direction_that_names_tell_is_not_asked(tmp_path: Path, n_loose: int) 
     assert "rdfs:label" not in report["advice"]
 
 
+@pytest.mark.parametrize(("step", "is_told"), [(1, True), (7, False)])
+def test_what_the_numbers_in_names_tell_is_not_asked(
+    tmp_path: Path, step: int, is_told: bool
+) -> None:
+    """Each version replaces the one before it; a link to any other one is not told."""
+    lines = [HEAD]
+    for n in range(40):
+        lines.append(
+            f'ex:v{n} a ex:Version ; rdfs:label "Parser 0.{n + 10}" ; ex:licence ex:l{n % 3} .'
+        )
+        if step == 1 and n:
+            lines.append(f"ex:v{n} ex:replaces ex:v{n - 1} .")
+        elif step > 1:
+            lines.append(f"ex:v{n} ex:replaces ex:v{n * step % 41 - 1} ." if n else "")
+    (row,) = (r for r in draft_report(tmp_path, lines)["predicates"] if r["label"] == "replaces")
+    assert ("by their numbers" in row["reason"]) is is_told
+
+
 @pytest.mark.parametrize("n_single", [0, 40])
 def test_neighbours_tell_the_number_of_a_part(tmp_path: Path, n_single: int) -> None:
     """A wire has a first and a second end; only of things with one end is the other one open."""

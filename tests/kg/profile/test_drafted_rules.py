@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -225,6 +226,24 @@ def test_chains_go_one_way_and_may_have_several_values(tmp_path: Path) -> None:
     assert not list_rules(draft_text(tmp_path, friends))
     answers = Answers({}, {EX + "friendOf": True})
     assert list_rules(draft_text(tmp_path, friends, answers)) == {"confirmed:no-cycle#friendOf"}
+
+
+def test_what_is_no_chain_may_have_one_value(tmp_path: Path) -> None:
+    """A category is its own one, so that links lead back; other things have one value each."""
+    names = ["".join(pair) + "ling" for pair in itertools.product("bdfgklmn", "aeiouyrw")]
+    text = "\n".join(
+        f":{names[n]} :grouping :{names[n // 9]} ; :tag :{names[n % 7]}s ." for n in range(60)
+    )
+    draft = draft_text(tmp_path, text)
+    assert not list_rules(draft)
+    (row,) = (row for row in draft.report.predicates if row.label == "grouping")
+    assert row.support == "60 of 60 subjects have one value"
+    assert "confirm.toml can say it has one" in row.reason
+    answers = Answers({EX + "grouping": True}, {})
+    assert list_rules(draft_text(tmp_path, text, answers)) == {"confirmed:one-value#grouping"}
+    draft = draft_text(tmp_path, f"{text} :{names[3]} :grouping :{names[5]} .")
+    (row,) = (row for row in draft.report.predicates if row.label == "grouping")
+    assert row.reason == "two things can stand in this relation to each other"
 
 
 def test_values_that_a_sub_property_adds_break_a_rule(tmp_path: Path) -> None:

@@ -249,7 +249,8 @@ def test_web_pages_and_bare_numbers_are_no_names(tmp_path: Path) -> None:
         f"@prefix ex: <{EX}> . @prefix l: <http://www.w3.org/2000/01/rdf-schema#> .\n"
         + "\n".join(
             f'ex:Town{n} a ex:Town ; l:label "Town {chr(97 + n // 26)}{chr(97 + n % 26)}" ; '
-            f"ex:homepage <http://towns.example/{n % 9}/welcome> ; ex:founded {1700 + n % 7} ; "
+            f"ex:homepage <http://towns.example/{n % 9}/welcome> ; ex:townWebpage "
+            f"<http://towns.example/town{n}/> ; ex:founded {1700 + n % 7} ; "
             f"ex:geonames <http://places.example/{2657896 + n % 5}/> ; "
             f"ex:elevationFt {100 + n % 9} ; ex:image ex:pic{n % 4} ; ex:mayor ex:Ann{n % 6} . "
             f"ex:pic{n % 4} l:label 'Picture {n % 4}' ."
@@ -260,7 +261,7 @@ def test_web_pages_and_bare_numbers_are_no_names(tmp_path: Path) -> None:
     rows = read_rows(run_epoche("kg", "init", graph, "--out", folder, "--json").out)
     domain = load_domain(folder)
     assert domain.title == "towns"
-    assert EX + "homepage" not in domain.predicates
+    assert not {EX + "homepage", EX + "townWebpage"} & domain.predicates.keys()
     assert {EX + "image", EX + "mayor", EX + "founded"} <= domain.predicates.keys()
     assert domain.predicates[EX + "elevationFt"].label == "elevation (ft)"
     assert not rows["homepage"]["is_asked"]

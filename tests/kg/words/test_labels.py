@@ -234,5 +234,5 @@ def test_values_of_a_vocabulary_are_split_into_words(value: str, name: str):
     ],
 )
 def test_the_query_of_an_address_is_no_name(iri: str, is_readable: bool) -> None:
-    labels = Labels(Graph.parse(f"<{iri}> <x:p> <x:o> ."))
+    labels = Labels(Graph.from_claims([Claim(iri, "x:p", "x:o")]))
     assert labels.is_readable(iri) is is_readable

@@ -71,6 +71,22 @@ def test_a_name_that_is_a_clause_is_quoted(label: str, is_quoted: bool) -> None:
     assert verbaliser.render_questions(claim)[0] == f"Does {name} have Approved as a status?"
 
 
+@pytest.mark.parametrize(
+    ("value", "is_quoted"),
+    [
+        ("Units are defined in other schemas.", True),
+        ("Old Papers. A Review", True),
+        ("Mayer & Sons Inc.", False),
+        ("see the first page", False),
+    ],
+)
+def test_a_text_that_is_a_sentence_is_quoted(value: str, is_quoted: bool) -> None:
+    claim = Claim(make_iri("s"), make_iri("intent"), write_literal(value))
+    verbaliser = make_verbaliser(make_label_claim("s", "Dome"), claim)
+    text = f"“{value}”" if is_quoted else value
+    assert verbaliser.render_fact(claim) == f"Dome has {text} as its intent."
+
+
 @pytest.mark.parametrize("is_labelled", [True, False])
 def test_a_class_in_facts_has_one_spelling(is_labelled: bool) -> None:
     spicy = Claim(make_iri("NotSpicy"), RDFS + "subClassOf", make_iri("TasteKind"))
