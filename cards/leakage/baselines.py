@@ -19,11 +19,13 @@ from cards.leakage.surface import (
     count_name_occurrences,
 )
 from kg.claims import Claim
+from kg.words.name_forms import list_name_words
 
 MAX_FOLDS = 8
 DEGREES = "degrees in the graph"
 """The name of the baseline that needs a graph."""
 LETTERS = "question, letter n-grams"
+PAIRS = "subject's words with object"
 FULL_DEGREES = "subject's degree in the full graph"
 """The name of the baseline that needs the graph before facts were set aside."""
 
@@ -75,6 +77,7 @@ def cross_validate(
         count_full_degrees: the same as ``count_degrees`` in the graph before facts were set aside.
     """
     from scipy.sparse import csr_matrix, hstack
+    from sklearn.naive_bayes import BernoulliNB
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier
 
@@ -102,6 +105,7 @@ def cross_validate(
         fact_bag = _build_bag(fact_texts, token_pattern=token_pattern, ngram_range=(1, 2), min_df=2)
         rule_bag = _build_bag([" ".join(card.rules) for card in cards], token_pattern=token_pattern)
         letter_bag = _build_letter_bag(questions)
+        pair_bag = _build_bag([_list_pairs(card.claim, get_name) for card in cards], analyzer=list)
         scaled_counts = csr_matrix(StandardScaler().fit_transform(surface_counts))
         all_features = hstack([question_bag, fact_bag, rule_bag, letter_bag, scaled_counts]).tocsr()
         all_counts = np.hstack([surface_counts, object_popularity, subject_popularity, position])
@@ -133,6 +137,7 @@ def cross_validate(
             predict("position in the file", make_tree, position),
             predict("question, bag of words", make_linear, question_bag),
             predict(LETTERS, make_linear, letter_bag),
+            predict(PAIRS, BernoulliNB, pair_bag),
             predict("facts, bag of words", make_linear, fact_bag),
             predict("all surface counts, forest", make_forest, all_counts),
             predict("all words, letters and counts", make_linear, all_features),
@@ -236,7 +241,12 @@ class CrossValidation:
         return Prediction(name, correct, scores)
 
 
-def _build_bag(texts: list[str], **options: Any) -> Any:
+def _list_pairs(claim: Claim, get_name: Callable[[str], str]) -> list[tuple[str, str, str]]:
+    """Lists the words of a claim's subject, each with what the claim says of it."""
+    return [(word, claim.pred, claim.obj) for word in list_name_words(get_name(claim.subj))]
+
+
+def _build_bag(texts: Sequence[Any], **options: Any) -> Any:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 

@@ -18,7 +18,7 @@ from stage_calls import run_epoche, write_edited_manifest
 from cards.audit_labels import main
 from cards.card import Card, read_cards, write_cards
 from cards.leakage.audit import audit_cards, select_unknowns
-from cards.leakage.baselines import DEGREES, FULL_DEGREES
+from cards.leakage.baselines import DEGREES, FULL_DEGREES, PAIRS
 from cards.leakage.degrees import DegreeCounter, Degrees
 from cards.leakage.measures import (
     Groups,
@@ -72,7 +72,22 @@ def test_random_cards_are_at_chance() -> None:
     report = audit_cards(make_random_cards(300))
     assert report.labels == {"E": 100, "C": 100, "U": 100}
     assert not report.leaks
-    assert report.tests == len(report.baselines) == 11
+    assert report.tests == len(report.baselines) == 12
+
+
+def test_a_word_of_the_subject_that_goes_with_the_object_is_found() -> None:
+    """Neither the word nor the object alone says anything."""
+    cards = []
+    for n, card in enumerate(make_random_cards(180)):
+        word, other = ("Trig", "Turtle") if n % 2 else ("Turtle", "Trig")
+        name = {"E": word, "C": other, "U": ("Trig", "Turtle")[n // 2 % 2]}[card.label]
+        sea = {"Trig": "Red Sea", "Turtle": "Dead Sea"}[word]
+        question = f"Does {name} Test{n} flow into {sea}?"
+        claim = Claim(f"{BASE}{name} Test{n}", f"{BASE}flows", BASE + sea)
+        cards.append(msgspec.structs.replace(card, claim=claim, question=question))
+    baselines = {b.name: b for b in audit_cards(cards).baselines}
+    assert baselines[PAIRS].verdict == "LEAKS"
+    assert baselines["question, bag of words"].verdict != "LEAKS"
 
 
 def test_a_planted_fact_count_is_found() -> None:
@@ -262,7 +277,7 @@ def test_degrees_are_an_attack_only_with_a_graph() -> None:
     )
     assert [b.name for b in report.leaks] == [DEGREES]
     assert report.not_tried == ()
-    assert report.tests == 12
+    assert report.tests == 13
 
 
 def make_truth_cards(n_cards: int) -> tuple[list[Card], dict[Claim, bool]]:
@@ -297,7 +312,7 @@ def test_the_full_graph_is_an_attack_on_labels_and_on_the_truth_of_unknown_claim
 
     report = audit_cards(cards, count_degrees=count_nothing, count_full_degrees=count_labels)
     assert [b.name for b in report.leaks] == [FULL_DEGREES]
-    assert report.tests == 13
+    assert report.tests == 14
     assert not [b for b in report.truth_baselines if b.verdict == "LEAKS"]
     # Half of the claims tried are true, of each predicate: else its name would tell.
     assert {b.chance for b in report.truth_baselines} == {0.5}
@@ -329,7 +344,7 @@ def test_command_finds_the_full_graph(tmp_path: Path, capsys: pytest.CaptureFixt
         assert run_epoche("join", cards, "--out", joined).code == 0
         done = run_epoche("audit", joined)
         assert f"{FULL_DEGREES}: not tried" not in done.out
-        assert "of 13 baselines" in done.out
+        assert "of 14 baselines" in done.out
         assert "tells no label" in done.out
     manifest = json.loads((tmp_path / "c1.manifest.json").read_text("utf-8"))
     assert manifest["full_graph_files"] == ["g.ttl"]
@@ -433,11 +448,11 @@ def test_command_names_the_attack_that_was_not_tried(
     main(tmp_path / "x.jsonl")
     printed = capsys.readouterr().out
     assert f"{DEGREES}: not tried" in printed
-    assert "of 11 baselines" in printed
+    assert "of 12 baselines" in printed
     main(tmp_path / "x.jsonl", domain="mayors")
     printed = capsys.readouterr().out
     assert "not tried" not in printed
-    assert "of 12 baselines" in printed
+    assert "of 13 baselines" in printed
 
 
 def test_graph_that_cannot_be_opened_is_a_warning_unless_it_is_named(
