@@ -31,7 +31,7 @@ MAX_TRUTH_DISTANCE = 0.1
 method below .5 would tell them, too, if its answers were reversed."""
 MIN_TRUTH_CLAIMS = 100
 """Of fewer claims, only AUCs that are significantly above chance count: others are chance."""
-MIN_SHARE = 0.5
+MIN_SHARE = 0.4
 """A set without leaks is preferred to one with leaks if it has at least this share of its cards."""
 
 

@@ -25,35 +25,25 @@ ONE_SUBJECT = "one subject"
 OTHER_KINDS = 39
 """There is one NO card of a rare kind, which other rules contradict, for so many others."""
 
-FORMULA = (
-    "The ceiling of a predicate is a number of cards of each label that is never exceeded: a "
-    "triplet of a YES, a NO and an UNKNOWN card asks about three subjects, and about each once, "
-    "so it is floor(n / 3) of the n subjects with a unique, readable name, a value that a "
-    "question can state, and another fact or a class. Facts that follow from the ontology count. "
-    "If a subject may have several values, a triplet can also ask about three values: floor(m / "
-    "3) of the m values that can be named is added. Where a single rule contradicts, there are no "
-    "more triplets than subjects without the most frequent value, since a YES or a NO is about "
-    "one of these; no more than subjects with another fact, which an UNKNOWN card states; no more "
-    "than pairs of a true and a false claim about a value whose subjects "
-    "have equally many words in common with it, because names would tell the answers of others, "
-    "and that no other part of the same thing has, where parts are numbered; "
-    "for a rule of one direction no more than there are chains of links that a NO can ask about "
-    f"the wrong way round beside a YES that fits it in this way; and one for each {OTHER_KINDS} "
-    "of another kind. A true value is set aside for each UNKNOWN card: of a predicate with more "
-    f"than {LARGE_PREDICATE:,} facts at most a tenth of them. It is 0 where no rule can "
-    "contradict. The total is no such bound but an estimate, which some graphs exceed. It is at "
-    "most the sum of the ceilings: it counts predicates that link the same things, such as parent "
-    "and child, once, by the largest ceiling, because their facts are set aside together; of n "
-    "subjects of which k do not have the most frequent value, nk / (n + k) triplets, because "
-    "UNKNOWN cards use these up, too; and of rules of one direction half, because UNKNOWN cards "
-    "break the chains that a NO needs, of kinds of classes a sixth. Fewer cards are made where "
-    "names, facts and numbers of links do not match; where no triplet can be made, pairs of a YES "
-    "and a NO are. Asked about are predicates that can give "
-    f"{MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be "
-    f"true; if these give fewer than {MIN_SHARED_TOTAL} triplets, also those with dates, numbers "
-    "or things that few or no subjects share, of which the total counts one triplet for four "
-    "subjects."
-)
+FORMULA = f"""\
+The *ceiling* of a predicate is a number of cards of each label that is never exceeded. It is 0 where no rule can contradict a claim; elsewhere it is the smallest of these numbers:
+
+* a third of the subjects that can be asked about, since a triplet of a YES, a NO and an UNKNOWN card asks about three, and about each once. Such a subject has a unique, readable name, a value that a question can state, and another fact or a class. Facts that follow from the ontology count. If a subject may have several values, a third of the values that can be named is added;
+* where a single rule contradicts: the subjects without the most frequent value, since a YES or a NO is about one of these; the subjects with another fact, which an UNKNOWN card states; and the pairs of a true and a false claim about a value whose subjects have equally many words in common with it (names would tell the answers of others), and that no other part of the same thing has, where parts are numbered;
+* for a rule of one direction: the chains of links that a NO can ask about in reverse, beside a YES whose names are as alike;
+* of a predicate with more than {LARGE_PREDICATE:,} facts: a tenth of these, since a true value is set aside for each UNKNOWN card.
+
+One is added for each {OTHER_KINDS} of another kind.
+
+The *total* is no such bound but an estimate, which some graphs exceed. It is at most the sum of the ceilings:
+
+* predicates that link the same things, such as parent and child, count once, by the largest ceiling: their facts are set aside together;
+* of n subjects of which k do not have the most frequent value, nk / (n + k) triplets count: UNKNOWN cards use these up, too;
+* of rules of one direction half count, and of kinds of classes a sixth: UNKNOWN cards break the chains that a NO needs.
+
+*Asked about* are predicates that can give {MIN_CEILING} triplets in which the value of the UNKNOWN card is shared, so that it can be true. If these give fewer than {MIN_SHARED_TOTAL} triplets, dates, numbers and things that few or no subjects share are asked about, too; of these, the total counts one triplet for four subjects.
+
+Fewer cards are made where names, facts and numbers of links do not match; where no triplet can be made, pairs of a YES and a NO are."""  # noqa: E501
 
 
 def compute_ceiling(profile: PredicateProfile, rule: RuleKind, kinds: Collection[str]) -> int:
@@ -147,13 +137,12 @@ def explain_low_ceiling(profile: PredicateProfile, rule: RuleKind) -> str:
         return _explain_few_subjects(profile)
     if rule == "one way":
         if not profile.chained_subjects:
-            return "it makes no chains of links that a NO could ask about the wrong way round"
+            return "it makes no chains of links that a NO could ask about in reverse"
         n_ends = max(profile.ends)
-        which = f"only {format_count(n_ends, 'such question')}" if n_ends else "no such question"
+        which = f"only {format_count(n_ends, 'NO card')}" if n_ends else "no NO card"
         return (
-            f"a NO asks about a chain of links the wrong way round, and {which} "
-            f"{'have' if n_ends > 1 else 'has'} names as alike as those of a YES, without which "
-            "names would tell the answer"
+            f"{which} could ask about a chain of links in reverse with names as alike as those of "
+            "a YES; in all others, names would tell the answer"
         )
     if profile.described_subjects < MIN_CEILING:
         which = f"only {profile.described_subjects}" if profile.described_subjects else "none"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -130,12 +131,14 @@ def render_page(report: ReadinessReport) -> str:
         "| predicate | facts | subjects | nameable | ceiling | rule, or why nothing is asked |",
         "|---|---:|---:|---:|---:|---|",
     ]
+    labels = Counter(row.label for row in report.predicates)
     for row in report.predicates[:MAX_PAGE_ROWS]:
+        name = f"{row.label} ({row.iri})" if labels[row.label] > 1 else row.label
         why = f"{row.rule}: {row.support}" if row.is_asked else row.reason
         if row.shares_links_with:
             why += f"; counted with “{row.shares_links_with}”, which links the same things"
         lines.append(
-            f"| {_escape(row.label or row.iri)} | {row.facts:,} | {row.subjects:,} | "
+            f"| {_escape(name if row.label else row.iri)} | {row.facts:,} | {row.subjects:,} | "
             f"{row.nameable:,} | {row.ceiling:,} | {_escape(why)} |"
         )
     n_more = len(report.predicates) - MAX_PAGE_ROWS

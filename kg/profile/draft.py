@@ -150,7 +150,7 @@ def draft_domain(
     report = build_report(
         rows,
         domain=name,
-        triples=len(graph),
+        triples=len(loaded),
         n_rules=len(kept),
         left_out=left_out,
         skipped=(

@@ -190,7 +190,7 @@ def judge_predicate(
         return Judgement("", None, "", reason)
     contains = profile.value_kind == "things" and any(map(is_part, names))
     if iri in declarations.transitive and not profile.chained_subjects:
-        reason = "it makes no chains of links that a NO could ask about the wrong way round"
+        reason = "it makes no chains of links that a NO could ask about in reverse"
         return Judgement("", None, "", reason)
     if iri in declarations.transitive or contains:
         reason = "it says what contains or includes something, and that has several levels"
