@@ -11,7 +11,8 @@ from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import is_causal, split_name
 from eval.synthlink.claims.comparison import drop_given_names, order_roles
-from eval.synthlink.claims.lexicon import DIRECTIONS, WHY
+from eval.synthlink.claims.lexicon import DIRECTIONS, GERMAN, WHY
+from eval.synthlink.claims.small_words import has_bare_have
 from eval.synthlink.claims.words import Word, is_other, is_same, is_verb, split_text
 from eval.synthlink.items import Question, Triple
 from kg.base.plain_text import list_words
@@ -25,6 +26,15 @@ _PREDICATES: Final = frozenset(
 """Words in the names of predicates that say who made or led something, or when it was."""
 _DIRECTIONS: Final = DIRECTIONS - {"by"} | frozenset(list_words("aus nach zu gegen ohne mit"))
 """A claim with one of these says where something came from or went, which no such triple says."""
+
+_OTHER_SMALL_WORDS: Final = frozenset(
+    list_words("as than through via across along to into for with when where how what")
+)
+"""Small words that give a thing another part, unless the step's fact has them."""
+_WITHIN_NAMES: Final = frozenset(
+    list_words("of in on at the a an and s von der des die das im am und its his her their")
+)
+_BEFORE_PLACES: Final = frozenset(list_words("of in on at by during within"))
 
 Finding = Literal["supported", "contradicted", "open"]
 
@@ -130,13 +140,14 @@ class Traits:
                 return TraitFinding("contradicted", frozenset([known[0].triple]))
             return _OPEN
         makers = [trait for trait in stated if not trait.is_year]
-        is_ordered = all(_comes_first(trait, said, telling) for trait in makers)
+        things = [word for word in self._nodes[node] if word.kind != "number"] or telling
+        is_ordered = all(_comes_first(trait, said, things) for trait in makers)
         has_verb = verbs or any(
             is_verb(word) for word in said if any(is_same(word, other) for other in words)
         )
         if not stated or not is_ordered or not (has_verb or not makers):
             return _OPEN
-        if not self._keeps_order(node, said):
+        if not self._keeps_order(node, said) or not self._is_plain(node, said, makers, given_names):
             return _OPEN
         return TraitFinding("supported", frozenset(trait.triple for trait in stated))
 
@@ -148,6 +159,65 @@ class Traits:
         words = self._nodes[node]
         mine = [word for word in said if any(is_same(word, other) for other in words)]
         return any(_is_in_order(mine, told) for told in (words, *self._told[node]))
+
+    def _is_plain(
+        self,
+        node: str,
+        said: Sequence[Word],
+        makers: Sequence[_Trait],
+        given_names: Collection[tuple[str, str]],
+    ) -> bool:
+        """Returns whether a claim says nothing else with the words of a thing and its maker.
+
+        The words of the thing stand together, and so do the maker's, before the verb: "opium had
+        Zexu destroyed" does not say that he destroyed opium. In German, verbs stand elsewhere.
+        """
+        if has_bare_have(said):
+            return False
+        told = {word.key for words in self._told[node] for word in words}
+        if any(word.key in _OTHER_SMALL_WORDS - told for word in said):
+            return False
+        things = _find_places(self._nodes[node], said)
+        if not _stand_together(things, said):
+            return False
+        maker_words = [
+            word for trait in makers for word in drop_given_names(trait.value, given_names)
+        ]
+        places = _find_places(maker_words, said)
+        if not _stand_together(places, said):
+            return False
+        if any(word.key in GERMAN for word in said):
+            return True
+        verbs = [place for place, word in enumerate(said) if is_verb(word) and place not in things]
+        before = said[things[0] - 1].key if things and things[0] else ""
+        if makers:
+            return all(
+                places[-1] < verb < things[0] for verb in verbs if said[verb].kind != "light"
+            )
+        return before not in _BEFORE_PLACES
+
+
+def _find_places(words: Sequence[Word], said: Sequence[Word]) -> list[int]:
+    """Returns the places of the words of a claim, without small ones, that are some words."""
+    return [
+        place
+        for place, word in enumerate(said)
+        if word.kind != "light" and any(is_same(word, other) for other in words)
+    ]
+
+
+def _stand_together(places: Sequence[int], said: Sequence[Word]) -> bool:
+    """Returns whether only small words that join names stand between words of a claim."""
+    between = (
+        (
+            word
+            for place, word in enumerate(said[places[0] : places[-1]], places[0])
+            if place not in places
+        )
+        if places
+        else ()
+    )
+    return all(word.kind == "light" and word.key in _WITHIN_NAMES for word in between)
 
 
 def _read_words(name: str, names: Collection[str]) -> list[Word]:
