@@ -16,7 +16,9 @@ from kg.base.plain_text import list_words
 
 _AND: Final = "and"
 _HAVE: Final = "have"
+_THAT: Final = "that"
 _FORMS_OF_HAVE: Final = frozenset(("has", "have", "had", "having"))
+_ARTICLES: Final = frozenset(list_words("the a an its their his her"))
 _PLACE: Final = "in"
 _SAME: Final = {
     **dict.fromkeys(("in", "at"), _PLACE),
@@ -24,6 +26,7 @@ _SAME: Final = {
     **dict.fromkeys(_FORMS_OF_HAVE, _HAVE),
     **dict.fromkeys(("through", "via"), "through"),
     **dict.fromkeys(("to", "into"), "to"),
+    **dict.fromkeys(("that", "which", "who"), _THAT),
 }
 """Small words that are taken for one: "in Oxford" is "at Oxford"."""
 _JOINING: Final = frozenset(
@@ -68,10 +71,16 @@ def differ_in_small_words(
     paired = list(pairs)
     for place, (word, other) in enumerate(paired):
         parts = mine.get(id(word), ())
+        other_parts = theirs.get(id(other), ())
         if place == 0:
-            parts = parts[1:] if parts[:1] == (_AND,) else parts
-        if parts != theirs.get(id(other), ()):
+            parts, other_parts = map(_drop_connective, (parts, other_parts))
+        if _THAT not in parts:
+            # "Found that crystals do it": in German, "dass" is another word.
+            other_parts = tuple(part for part in other_parts if part != _THAT)
+        if parts != other_parts:
             return True
+    if said and told and _is_unfinished(said[-1]) and said[-1].key != told[-1].key:
+        return True
     numbers = {theirs[id(word)] for word in told if word.kind == "number"}
     taken = {id(word) for word, _ in paired}
     for word in said:
@@ -80,6 +89,25 @@ def differ_in_small_words(
         if is_free and parts not in numbers and not {*parts} <= _ANYWHERE:
             return True
     return False
+
+
+def _drop_connective(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return parts[1:] if parts[:1] in ((_AND,), (_THAT,)) else parts
+
+
+def _is_unfinished(last: Word) -> bool:
+    """Returns whether a claim breaks off after a word that another has to follow."""
+    return last.kind == "light" and last.key in _ARTICLES | _JOINING | {*_SAME}
+
+
+def begins_with_preposition(words: Sequence[Word]) -> bool:
+    """Returns whether a claim begins with a phrase such as "with A", and not "in 1842"."""
+    if not words or words[0].kind != "light":
+        return False
+    if _SAME.get(words[0].key, words[0].key) not in _JOINING | {_PLACE, "through", "to"}:
+        return False
+    following = next((word for word in words[1:] if word.key not in _ARTICLES), None)
+    return following is None or following.kind != "number"
 
 
 def has_bare_have(words: Sequence[Word]) -> bool:
