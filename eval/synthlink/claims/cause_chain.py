@@ -227,7 +227,23 @@ class CauseChain:
         sure = all(any(is_same_word(word.key, key) for key in keys_of_best) for word in words) or (
             any(self._tells(node, words) for node in best)
         )
+        if sure and not any(self._keeps_order(node, words) for node in best):
+            sure = False
         return best, sure and not any(self._lacks_change(node, words) for node in best)
+
+    def _keeps_order(self, node: str, words: Sequence[Word]) -> bool:
+        """Returns whether a side has the names in a thing's name in their order.
+
+        "The Ireland Famine" is not the famine in Ireland, but "ozone layer recovering" is the
+        recovery of the ozone layer.
+        """
+        places = [
+            next((i for i, key in enumerate(self._nodes[node]) if is_same_word(word.key, key)), -1)
+            for word in words
+            if word.key in self._names
+        ]
+        named = [place for place in places if place >= 0]
+        return named == sorted(named) or self._tells(node, words)
 
     def _tells(self, node: str, words: Sequence[Word]) -> bool:
         """Returns whether a fact about a thing has some words in their order.

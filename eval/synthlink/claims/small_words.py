@@ -32,6 +32,8 @@ _SAME: Final = {
 _JOINING: Final = frozenset(
     list_words("of on from for with as than by during within across along when where how what")
 )
+_FORMS_OF_DO: Final = frozenset(("do", "does", "did"))
+_UNFINISHED: Final = _ARTICLES | _JOINING | _FORMS_OF_DO | {*_SAME, "was", "were", "been"}
 _BETWEEN: Final = frozenset(list_words("is are was were be been being not also then soon"))
 """Words between "had" and its participle."""
 _ANYWHERE: Final = frozenset((_PLACE, "on", "during", "within", "of", "from", "by"))
@@ -52,6 +54,10 @@ def find_parts(words: Sequence[Word]) -> dict[int, tuple[str, ...]]:
         elif word.key in _FORMS_OF_HAVE:
             if not _is_perfect(words[place + 1 :]):
                 before.append(_HAVE)
+        elif word.key in _FORMS_OF_DO:
+            following = words[place + 1] if place + 1 < len(words) else None
+            if following is None or following.kind != "content" or is_past_form(following):
+                before.append("do")
         elif word.key in _SAME or word.key in _JOINING:
             before.append(_SAME.get(word.key, word.key))
     return found
@@ -97,7 +103,7 @@ def _drop_connective(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_unfinished(last: Word) -> bool:
     """Returns whether a claim breaks off after a word that another has to follow."""
-    return last.kind == "light" and last.key in _ARTICLES | _JOINING | {*_SAME}
+    return last.kind == "light" and last.key in _UNFINISHED
 
 
 def begins_with_preposition(words: Sequence[Word]) -> bool:

@@ -13,6 +13,7 @@ from eval.synthlink.claims.cause_chain import is_causal, split_name
 from eval.synthlink.claims.comparison import drop_given_names, order_roles
 from eval.synthlink.claims.lexicon import DIRECTIONS, GERMAN, WHY
 from eval.synthlink.claims.small_words import has_bare_have
+from eval.synthlink.claims.splitter import split_claims
 from eval.synthlink.claims.words import Word, is_other, is_same, is_verb, split_text
 from eval.synthlink.items import Question, Triple
 from kg.base.plain_text import list_words
@@ -32,7 +33,7 @@ _OTHER_SMALL_WORDS: Final = frozenset(
 )
 """Small words that give a thing another part, unless the step's fact has them."""
 _WITHIN_NAMES: Final = frozenset(
-    list_words("of in on at the a an and s von der des die das im am und its his her their")
+    list_words("of the a an s von der des die das in im am und its his her their")
 )
 _BEFORE_PLACES: Final = frozenset(list_words("of in on at by during within"))
 
@@ -52,7 +53,10 @@ _OPEN: Final = TraitFinding("open")
 
 class _Trait(NamedTuple):
     verbs: tuple[Word, ...]
-    """The verbs of the step's fact: what was made may also have been found, at another time."""
+    """The verbs of the clauses of the step's fact that have the value.
+
+    What was made may also have been found, at another time.
+    """
     value: tuple[Word, ...]
     is_year: bool
     triple: Triple
@@ -72,7 +76,7 @@ class Traits:
         self._told: dict[str, list[list[Word]]] = {}
         for step in question.steps:
             told = split_text(step.fact, names)
-            verbs = tuple(filter(is_verb, told))
+            clauses = [split_text(claim.text, names) for claim in split_claims(step.fact)]
             bounds = {word.key: word.bound for word in told if word.kind == "number"}
             for triple in step.triples:
                 subject, predicate, thing = triple
@@ -82,6 +86,9 @@ class Traits:
                 )
                 if value and _PREDICATES & {*split_name(predicate)} and not is_causal(triple):
                     is_year = len(value) == 1 and value[0].kind == "number"
+                    # "Promoted by Clinton, the canal opened": he did not open it.
+                    about = [one for one in clauses if any(is_same(value[-1], w) for w in one)]
+                    verbs = tuple(word for one in about or clauses for word in one if is_verb(word))
                     # "Post-Quantum" in a title makes no name of "post-quantum methods".
                     common = {word.key for word in told if word.text.islower()}
                     self._nodes[subject] = _read_words(subject, frozenset(names) - common)
@@ -178,13 +185,13 @@ class Traits:
         if any(word.key in _OTHER_SMALL_WORDS - told for word in said):
             return False
         things = _find_places(self._nodes[node], said)
-        if not _stand_together(things, said):
+        if not _stand_together(things, said, told):
             return False
         maker_words = [
             word for trait in makers for word in drop_given_names(trait.value, given_names)
         ]
         places = _find_places(maker_words, said)
-        if not _stand_together(places, said):
+        if not _stand_together(places, said, told):
             return False
         if any(word.key in GERMAN for word in said):
             return True
@@ -206,18 +213,23 @@ def _find_places(words: Sequence[Word], said: Sequence[Word]) -> list[int]:
     ]
 
 
-def _stand_together(places: Sequence[int], said: Sequence[Word]) -> bool:
-    """Returns whether only small words that join names stand between words of a claim."""
-    between = (
-        (
-            word
-            for place, word in enumerate(said[places[0] : places[-1]], places[0])
-            if place not in places
+def _stand_together(places: Sequence[int], said: Sequence[Word], told: Collection[str]) -> bool:
+    """Returns whether only small words stand between words of a claim, as in the step's fact.
+
+    Args:
+        places: the places of the words.
+        said: the words of the claim.
+        told: the words of the fact.
+    """
+    between = said[places[0] : places[-1]] if places else ()
+    return all(
+        place in places
+        or (
+            (word.kind == "light" and (word.key in told or word.key in _WITHIN_NAMES))
+            and (word.key != "und" or "and" in told)
         )
-        if places
-        else ()
+        for place, word in enumerate(between, places[0] if places else 0)
     )
-    return all(word.kind == "light" and word.key in _WITHIN_NAMES for word in between)
 
 
 def _read_words(name: str, names: Collection[str]) -> list[Word]:
