@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import DIRECTIONS, RELATION_BY_WORD, SCOPES
 from eval.synthlink.claims.mutual_verbs import SYMMETRIC
-from eval.synthlink.claims.small_words import differ_in_small_words
+from eval.synthlink.claims.small_words import differ_in_small_words, is_past_form
 from eval.synthlink.claims.words import (
     Word,
     are_opposite,
@@ -118,9 +118,24 @@ def compare_texts(
         or any(word.key in SCOPES or word.kind == "hedge" for word in told_left)
         or (told_left and not any(map(is_verb, claim)))
         or (told_left and _ends_with_verb(claim, said[-1], roles[0]))
+        or _is_of_later_verb(said_words, told_words, told_left)
     ):
         return _OPEN
     return Match("supported", has_all=not told_left and free.is_told)
+
+
+def _is_of_later_verb(
+    said: Sequence[Word], told: Sequence[Word], told_left: Sequence[Word]
+) -> bool:
+    """Returns whether the number of a claim follows a verb that the claim leaves out.
+
+    "Promoted by Clinton, the canal opened in 1825" does not say when it was promoted.
+    """
+    left = {id(word) for word in told_left}
+    before = itertools.takewhile(lambda word: word.kind != "number", told)
+    return any(word.kind == "number" for word in said) and any(
+        id(word) in left and is_past_form(word) for word in before
+    )
 
 
 def _ends_with_verb(claim: Sequence[Word], last: Word, roles: _Roles) -> bool:

@@ -87,6 +87,9 @@ def differ_in_small_words(
             return True
     if said and told and _is_unfinished(said[-1]) and said[-1].key != told[-1].key:
         return True
+    if has_bare_have(said) and any(is_past_form(a) != is_past_form(b) for a, b in paired):
+        # "Had the engine build" is not "had the engine built".
+        return True
     numbers = {theirs[id(word)] for word in told if word.kind == "number"}
     taken = {id(word) for word, _ in paired}
     for word in said:
