@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from eval.harness.base_run import RunResult
 from eval.harness.folder_run import run_in_folder
@@ -24,10 +25,16 @@ from eval.skn.files import MANIFEST
 from eval.skn.manifest import SknManifest, read_manifest
 from eval.skn.options import RunOptions
 from eval.skn.run import describe_run, read_inputs
+from eval.skn.search_source import SHIPPED
 from eval.skn.systems.foreign_pipeline import ForeignPipeline
 from eval.skn.systems.system_set import add_judges
 from eval.skn.systems.view import read_answer
 from kg.base.files import check_output, to_json_bytes
+
+_NAME_DATASET: Final = (
+    " If the answers are to other samples, such as the published ones, name their file with "
+    "--dataset."
+)
 
 
 def score_predictions(
@@ -60,8 +67,14 @@ def score_predictions(
     samples, replayed = read_inputs(options, needs_searches=needs_searches)
     for path in (options.out / name for name in (SKN.rows_file, *SKN.item_files)):
         check_output(path, [file.path for file in files])
+    # The published samples are not shipped, so their ids are unknown without --dataset.
+    is_shipped = options.dataset == SHIPPED / "samples.json"
     form = PredictionFormat(
-        value="answer", noun="sample", read_value=read_answer, field_map=field_map
+        value="answer",
+        noun="sample",
+        read_value=read_answer,
+        field_map=field_map,
+        id_hint=_NAME_DATASET if is_shipped else "",
     )
     ids = {sample.id for sample in samples}
     predictions = renumber_repeats({file.name: read_predictions(file, ids, form) for file in files})

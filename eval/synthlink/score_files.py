@@ -53,12 +53,15 @@ _DIFFERENCE_FIELDS: Final = tuple(
 
 
 @keep_readers()
-def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) -> JudgeReport | None:
+def score_and_print(
+    options: ScoreOptions, judge: JudgeOptions | None = None, *, report: bool = True
+) -> JudgeReport | None:
     """Scores predictions, writes scores and page, and prints the results.
 
     Args:
         options: input files, settings and output folder.
         judge: options of the judge for claims that the graph does not decide; ``None``: no judge.
+        report: whether the page is written; a page of earlier scores is deleted in any case.
 
     Returns:
         The judge's report; ``None`` without a judge.
@@ -70,7 +73,8 @@ def score_and_print(options: ScoreOptions, judge: JudgeOptions | None = None) ->
     judgement = None if judge is None else judge_files(options, judge)
     with show_stages() as watch:
         scored = write_scores(options, watch, judgement)
-    write_page(options.output_dir)
+    if report:
+        write_page(options.output_dir)
     for line in (*render_headlines(scored.report), *describe_comparisons(scored)):
         print_text(line)
     print_notes(scored.report.notes, options.output_dir / OVERALL_TEXT)

@@ -129,6 +129,7 @@ class PredictionFormat:
             with the value and those of them that the row has, under the benchmark's names.
         has_confidences: whether rows may give the confidences of the parts of a value, in the field
             ``confidences``.
+        id_hint: what else to do if no id is known.
     """
 
     value: str
@@ -138,6 +139,7 @@ class PredictionFormat:
     id: str = "id"
     parts: tuple[str, ...] = ()
     has_confidences: bool = False
+    id_hint: str = ""
 
     def name_field(self, field: str) -> str:
         """Returns the file's name of a field."""
@@ -285,7 +287,8 @@ def read_predictions(
         raise RecordError(
             f"none of the {n_unknown} predictions is on a {form.noun} of this data set{shown}",
             where=str(file.path),
-            hint=f"The field {form.name_field('id')!r} must have the ids of the {form.noun}s.",
+            hint=f"The field {form.name_field('id')!r} must have the ids of the {form.noun}s."
+            f"{form.id_hint}",
         )
     scale = find_confidence_scale(confidences)
     bad_confidences = []

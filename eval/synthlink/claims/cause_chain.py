@@ -84,6 +84,8 @@ _OF_CHANGE: Final = frozenset(
     )
 )
 """Heads of names without which the rest says something else, or the opposite."""
+_OTHER_SMALL_WORDS: Final = frozenset(list_words("from with than as against without"))
+"""Small words that change what a side says, unless the step's fact has them."""
 _MIN_SHARE: Final = 0.5
 _MIN_TELLING: Final = 2
 """A side names a node if it has half of the words of its name, or two that tell."""
@@ -128,9 +130,13 @@ class CauseChain:
         }
         self._facts: dict[str, list[list[Word]]] = {}
         self._told: dict[str, frozenset[str]] = {}
+        self._small: dict[str, frozenset[str]] = {}
         for step in question.steps:
             fact = get_content(split_text(step.fact, names))
             about = {triple[0] for triple in step.triples} & {*self._nodes}
+            small = {word.key for word in split_text(step.fact) if word.kind == "light"}
+            for node in {end for triple in step.triples for end in triple} & {*self._nodes}:
+                self._small[node] = self._small.get(node, frozenset()) | small
             for node in about:
                 self._facts.setdefault(node, []).append(fact)
             if len(about) == 1:
@@ -227,7 +233,27 @@ class CauseChain:
         sure = all(any(is_same_word(word.key, key) for key in keys_of_best) for word in words) or (
             any(self._tells(node, words) for node in best)
         )
+        small = {word.key for word in split_text(side) if word.key in _OTHER_SMALL_WORDS}
+        if not any(
+            self._keeps_order(node, words) and small <= self._small.get(node, frozenset())
+            for node in best
+        ):
+            sure = False
         return best, sure and not any(self._lacks_change(node, words) for node in best)
+
+    def _keeps_order(self, node: str, words: Sequence[Word]) -> bool:
+        """Returns whether a side has the names in a thing's name in their order.
+
+        "The Ireland Famine" is not the famine in Ireland, but "ozone layer recovering" is the
+        recovery of the ozone layer.
+        """
+        places = [
+            next((i for i, key in enumerate(self._nodes[node]) if is_same_word(word.key, key)), -1)
+            for word in words
+            if word.key in self._names
+        ]
+        named = [place for place in places if place >= 0]
+        return named == sorted(named) or self._tells(node, words)
 
     def _tells(self, node: str, words: Sequence[Word]) -> bool:
         """Returns whether a fact about a thing has some words in their order.

@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import DIRECTIONS, RELATION_BY_WORD, SCOPES
 from eval.synthlink.claims.mutual_verbs import SYMMETRIC
+from eval.synthlink.claims.small_words import differ_in_small_words, is_past_form
 from eval.synthlink.claims.words import (
     Word,
     are_opposite,
@@ -103,6 +104,8 @@ def compare_texts(
         return _OPEN
     if said_left and told_left:
         return _compare_difference(said_left, told_left, free)
+    if differ_in_small_words(said_words, told_words, matched):
+        return _OPEN
     if not free.agrees:
         return Match("contradicted") if free.clashes and not said_left + told_left else _OPEN
     if said_left:
@@ -115,9 +118,24 @@ def compare_texts(
         or any(word.key in SCOPES or word.kind == "hedge" for word in told_left)
         or (told_left and not any(map(is_verb, claim)))
         or (told_left and _ends_with_verb(claim, said[-1], roles[0]))
+        or _is_of_later_verb(said_words, told_words, told_left)
     ):
         return _OPEN
     return Match("supported", has_all=not told_left and free.is_told)
+
+
+def _is_of_later_verb(
+    said: Sequence[Word], told: Sequence[Word], told_left: Sequence[Word]
+) -> bool:
+    """Returns whether the number of a claim follows a verb that the claim leaves out.
+
+    "Promoted by Clinton, the canal opened in 1825" does not say when it was promoted.
+    """
+    left = {id(word) for word in told_left}
+    before = itertools.takewhile(lambda word: word.kind != "number", told)
+    return any(word.kind == "number" for word in said) and any(
+        id(word) in left and is_past_form(word) for word in before
+    )
 
 
 def _ends_with_verb(claim: Sequence[Word], last: Word, roles: _Roles) -> bool:
@@ -143,9 +161,10 @@ class _Numbers(NamedTuple):
 def _take_single_numbers(
     said: list[Word], told: list[Word]
 ) -> tuple[list[Word], list[Word], _Numbers]:
-    """Takes the only number of the sentence out of it and of the claim: it may stand anywhere.
+    """Takes the only number of the sentence out of it and of the claim: a year may stand anywhere.
 
-    With several numbers ("from 10 to 20") their order counts.
+    With several numbers ("from 10 to 20") their order counts, and so does the place of a number
+    that counts something ("five ports").
     """
     mine, theirs = ([word for word in words if word.kind == "number"] for words in (said, told))
     if len(theirs) > 1:
@@ -160,6 +179,8 @@ def _take_single_numbers(
             _Numbers(True, False, True),
         )
     agrees = not mine or bool(theirs and is_same(mine[0], theirs[0]))
+    if mine and theirs and agrees and theirs[0].value is not None and not theirs[0].number.is_year:
+        return said, told, _Numbers(True, False, True)
     clashes = bool(mine and theirs) and is_other(mine[0], theirs[0])
     return (
         [word for word in said if word.kind != "number"],
@@ -227,15 +248,11 @@ def _is_named(head: Sequence[Word], context: Sequence[Word]) -> bool:
 
 
 def _drop_kinds_of_place(words: Sequence[Word]) -> list[Word]:
-    return [
-        word
-        for word, after, name in itertools.zip_longest(words, words[1:], words[2:])
-        if word.key not in _KINDS_OF_PLACE
-        or after is None
-        or after.key != "of"
-        or name is None
-        or name.kind != "name"
-    ]
+    dropped: set[int] = set()
+    for word, after, name in zip(words, words[1:], words[2:], strict=False):
+        if word.key in _KINDS_OF_PLACE and after.key == "of" and name.kind == "name":
+            dropped |= {id(word), id(after)}
+    return [word for word in words if id(word) not in dropped]
 
 
 def _order_conjuncts(said: Sequence[Word], told: Sequence[Word]) -> list[Word]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from eval.synthlink.claims.claim_decider import ClaimDecider, Stated, split_fact
+from eval.synthlink.claims.graph_reader import ask_graph
 from eval.synthlink.claims.splitter import ClaimText
 from eval.synthlink.claims.words import get_content, is_same, split_text
 from eval.synthlink.items import Step
@@ -64,12 +65,11 @@ def _iter_licensed(
     certain = [claim for claim in claims if not claim.is_list and not claim.is_retracted]
     texts = [text for claim in certain for text in (claim.text, claim.sentence)]
     for text in dict.fromkeys(texts):
-        events = list(guard.iter_events([text]))
-        if all(event.kind in ("licensed", "no-claim") for event in events):
-            for read in (one for event in events for one in event.claims):
-                names = tuple(map(_get_local_name, (read.subj, read.pred, read.obj)))
-                if names in triples:
-                    yield triples[names]
+        finding = ask_graph(text, guard)
+        for read in finding.claims:
+            names = tuple(map(_get_local_name, (read.subj, read.pred, read.obj)))
+            if names in triples:
+                yield triples[names]
 
 
 def _get_local_name(term: str) -> str:

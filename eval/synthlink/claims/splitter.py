@@ -42,6 +42,9 @@ _INSERTED: Final = re.compile(
     r"(?:by|in|at|on) [^,;:]+), (?P<rest>[^,;:].*)",
     re.DOTALL,
 )
+_PREPOSITIONS: Final = r"(?:in|at|on|by|with|under|after|before|from|to|for|during|through)"
+_PHRASE: Final = re.compile(rf"{_PREPOSITIONS}\s+", re.IGNORECASE)
+_PREPOSITION: Final = re.compile(rf"\b{_PREPOSITIONS}\s")
 # "X opened in 1825 and joined Y with Z" claims two things of X.
 _SECOND_VERB: Final = re.compile(r"\s+(?:and|und)\s+(?=[a-zäöü]+)")
 _BE: Final = frozenset(list_words("is are was were been wurde wurden"))
@@ -268,12 +271,17 @@ def _split_clauses(sentence: str) -> list[tuple[str, str]]:
         and _has_verb(inserted["rest"])
     ):
         subject, relative = inserted["subject"], inserted["relative"]
+        phrase = _PHRASE.match(subject)
+        thing = subject[phrase.end() :] if phrase else subject
         if not _RELATIVE.match(relative):
-            relative = f"{subject} was {relative}"
-        return [
-            (relative, subject),
-            *_split_clauses(f"{subject} {inserted['rest']}"),
-        ]
+            relative = f"{thing[:1].upper()}{thing[1:]} was {relative}"
+        # "In the treaty, signed in 1842, China ceded it": the treaty was signed, and in it …
+        joint = ", " if phrase else " "
+        if not phrase or not _PREPOSITION.search(thing):
+            return [
+                (relative, subject),
+                *_split_clauses(f"{subject}{joint}{inserted['rest']}"),
+            ]
     parts: list[tuple[str, str]] = []
     start = 0
     for end in _CLAUSE_END.finditer(sentence):

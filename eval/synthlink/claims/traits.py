@@ -11,7 +11,9 @@ from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import is_causal, split_name
 from eval.synthlink.claims.comparison import drop_given_names, order_roles
-from eval.synthlink.claims.lexicon import DIRECTIONS, WHY
+from eval.synthlink.claims.lexicon import DIRECTIONS, GERMAN, WHY
+from eval.synthlink.claims.small_words import has_bare_have
+from eval.synthlink.claims.splitter import split_claims
 from eval.synthlink.claims.words import Word, is_other, is_same, is_verb, split_text
 from eval.synthlink.items import Question, Triple
 from kg.base.plain_text import list_words
@@ -25,6 +27,15 @@ _PREDICATES: Final = frozenset(
 """Words in the names of predicates that say who made or led something, or when it was."""
 _DIRECTIONS: Final = DIRECTIONS - {"by"} | frozenset(list_words("aus nach zu gegen ohne mit"))
 """A claim with one of these says where something came from or went, which no such triple says."""
+
+_OTHER_SMALL_WORDS: Final = frozenset(
+    list_words("as than through via across along to into for with when where how what")
+)
+"""Small words that give a thing another part, unless the step's fact has them."""
+_WITHIN_NAMES: Final = frozenset(
+    list_words("of the a an s von der des die das in im am und its his her their")
+)
+_BEFORE_PLACES: Final = frozenset(list_words("of in on at by during within"))
 
 Finding = Literal["supported", "contradicted", "open"]
 
@@ -42,7 +53,10 @@ _OPEN: Final = TraitFinding("open")
 
 class _Trait(NamedTuple):
     verbs: tuple[Word, ...]
-    """The verbs of the step's fact: what was made may also have been found, at another time."""
+    """The verbs of the clauses of the step's fact that have the value.
+
+    What was made may also have been found, at another time.
+    """
     value: tuple[Word, ...]
     is_year: bool
     triple: Triple
@@ -62,7 +76,7 @@ class Traits:
         self._told: dict[str, list[list[Word]]] = {}
         for step in question.steps:
             told = split_text(step.fact, names)
-            verbs = tuple(filter(is_verb, told))
+            clauses = [split_text(claim.text, names) for claim in split_claims(step.fact)]
             bounds = {word.key: word.bound for word in told if word.kind == "number"}
             for triple in step.triples:
                 subject, predicate, thing = triple
@@ -72,6 +86,9 @@ class Traits:
                 )
                 if value and _PREDICATES & {*split_name(predicate)} and not is_causal(triple):
                     is_year = len(value) == 1 and value[0].kind == "number"
+                    # "Promoted by Clinton, the canal opened": he did not open it.
+                    about = [one for one in clauses if any(is_same(value[-1], w) for w in one)]
+                    verbs = tuple(word for one in about or clauses for word in one if is_verb(word))
                     # "Post-Quantum" in a title makes no name of "post-quantum methods".
                     common = {word.key for word in told if word.text.islower()}
                     self._nodes[subject] = _read_words(subject, frozenset(names) - common)
@@ -130,13 +147,14 @@ class Traits:
                 return TraitFinding("contradicted", frozenset([known[0].triple]))
             return _OPEN
         makers = [trait for trait in stated if not trait.is_year]
-        is_ordered = all(_comes_first(trait, said, telling) for trait in makers)
+        things = [word for word in self._nodes[node] if word.kind != "number"] or telling
+        is_ordered = all(_comes_first(trait, said, things) for trait in makers)
         has_verb = verbs or any(
             is_verb(word) for word in said if any(is_same(word, other) for other in words)
         )
         if not stated or not is_ordered or not (has_verb or not makers):
             return _OPEN
-        if not self._keeps_order(node, said):
+        if not self._keeps_order(node, said) or not self._is_plain(node, said, makers, given_names):
             return _OPEN
         return TraitFinding("supported", frozenset(trait.triple for trait in stated))
 
@@ -148,6 +166,70 @@ class Traits:
         words = self._nodes[node]
         mine = [word for word in said if any(is_same(word, other) for other in words)]
         return any(_is_in_order(mine, told) for told in (words, *self._told[node]))
+
+    def _is_plain(
+        self,
+        node: str,
+        said: Sequence[Word],
+        makers: Sequence[_Trait],
+        given_names: Collection[tuple[str, str]],
+    ) -> bool:
+        """Returns whether a claim says nothing else with the words of a thing and its maker.
+
+        The words of the thing stand together, and so do the maker's, before the verb: "opium had
+        Zexu destroyed" does not say that he destroyed opium. In German, verbs stand elsewhere.
+        """
+        if has_bare_have(said):
+            return False
+        told = {word.key for words in self._told[node] for word in words}
+        if any(word.key in _OTHER_SMALL_WORDS - told for word in said):
+            return False
+        things = _find_places(self._nodes[node], said)
+        if not _stand_together(things, said, told):
+            return False
+        maker_words = [
+            word for trait in makers for word in drop_given_names(trait.value, given_names)
+        ]
+        places = _find_places(maker_words, said)
+        if not _stand_together(places, said, told):
+            return False
+        if any(word.key in GERMAN for word in said):
+            return True
+        verbs = [place for place, word in enumerate(said) if is_verb(word) and place not in things]
+        before = said[things[0] - 1].key if things and things[0] else ""
+        if makers:
+            return all(
+                places[-1] < verb < things[0] for verb in verbs if said[verb].kind != "light"
+            )
+        return before not in _BEFORE_PLACES
+
+
+def _find_places(words: Sequence[Word], said: Sequence[Word]) -> list[int]:
+    """Returns the places of the words of a claim, without small ones, that are some words."""
+    return [
+        place
+        for place, word in enumerate(said)
+        if word.kind != "light" and any(is_same(word, other) for other in words)
+    ]
+
+
+def _stand_together(places: Sequence[int], said: Sequence[Word], told: Collection[str]) -> bool:
+    """Returns whether only small words stand between words of a claim, as in the step's fact.
+
+    Args:
+        places: the places of the words.
+        said: the words of the claim.
+        told: the words of the fact.
+    """
+    between = said[places[0] : places[-1]] if places else ()
+    return all(
+        place in places
+        or (
+            (word.kind == "light" and (word.key in told or word.key in _WITHIN_NAMES))
+            and (word.key != "und" or "and" in told)
+        )
+        for place, word in enumerate(between, places[0] if places else 0)
+    )
 
 
 def _read_words(name: str, names: Collection[str]) -> list[Word]:

@@ -94,7 +94,7 @@ _PAST: Final = {row[0]: row[1] for row in IRREGULAR_VERBS if len(row) > 1} | {
     "be": "was",
     "do": "did",
 }
-_UNCHANGED: Final = frozenset(("put", "set", "cut", "let", "shut", "hit", "cost", "spread"))
+UNCHANGED_VERBS: Final = frozenset(("put", "set", "cut", "let", "shut", "hit", "cost", "spread"))
 IRREGULAR_PASTS: Final = frozenset(
     form
     for row in IRREGULAR_VERBS
@@ -116,7 +116,7 @@ _UNSTRESSED: Final = frozenset(("offer", "differ", "suffer", "pilfer", "vomit", 
 def form_past(base: str) -> str:
     """Returns the past of an English verb: "find" → "found", "carry" → "carried"."""
     verb = base.casefold()
-    if verb in _PAST or verb in _UNCHANGED:
+    if verb in _PAST or verb in UNCHANGED_VERBS:
         return _PAST.get(verb, verb)
     if verb.endswith("e"):
         return f"{base}d"

@@ -101,6 +101,7 @@ def main(
     prices: options.PriceFile = None,
     max_cost: options.MaxCost = None,
     max_consecutive_errors: options.MaxConsecutiveErrors = 50,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write the report.")] = True,
 ) -> None:
     """Scores answers to multi-hop questions, by the corrected and by the literal formulas.
 
@@ -179,15 +180,17 @@ def main(
         answerers=lambda: tuple(map(find_source, (files[0], *score_options.compare))),
         nli=nli,
     )
-    judge_report = score_and_print(score_options, judge)
+    judge_report = score_and_print(score_options, judge, report=report)
     # Every run folder gets its scores; the first also gets the comparisons. The first judged the
     # claims of all, so the others find the votes in its cache of replies.
     for file, folder in zip(files[1:], folders[1:], strict=True):
         score_and_print(
             msgspec.structs.replace(score_options, predictions=file, output_dir=folder, compare=()),
             judge and replace(judge, answerers=(find_source(file),)),
+            report=report,
         )
-    print_text(f"scores, tables and {PAGE_STEM}.html → {output_dir}")
+    written = f"scores, tables and {PAGE_STEM}.html" if report else "scores and tables"
+    print_text(f"{written} → {output_dir}")
     report_judge_usage(judge_report, output_dir / JUDGED_FILE)
     for folder, manifest in runs.items():
         questions = format_count(manifest.sample_count, "question")

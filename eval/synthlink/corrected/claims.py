@@ -5,9 +5,10 @@ The sources that a prediction itself gives (``sources_verified``) are never used
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from eval.synthlink.claims.claim_decider import ClaimDecider
+from eval.synthlink.claims.graph_reader import ask_graph
 from eval.synthlink.corrected.claim_f1 import list_claims
 from eval.synthlink.corrected.evidence import SourcePages, collect_sentences
 from eval.synthlink.items import Question
@@ -65,10 +66,10 @@ def judge_claims(
         # The graph decides only claims that share a word with question or references: true
         # statements about an unrelated subject must not count.
         concerns_question = frozenset(extract_content_words(claim.text)) & subject_words
-        finding = _ask_graph(claim.text, guard) if concerns_question else None
+        finding = ask_graph(claim.text, guard).verdict if concerns_question else None
         if finding is None and concerns_question and claim.text != claim.sentence:
             # A licensed sentence has no clause that is not.
-            whole = _ask_graph(claim.sentence, guard)
+            whole = ask_graph(claim.sentence, guard).verdict
             finding = whole if whole == "supported" else None
         wordings = map(normalise_wording, (claim.text, claim.sentence))
         quotation = next((quoted[wording] for wording in wordings if wording in quoted), None)
@@ -82,12 +83,3 @@ def judge_claims(
             verdict, decided_by = _VERDICTS[decision.verdict], decision.by
         judged.append(JudgedClaim(claim.text, verdict, decided_by, claim.context))
     return tuple(judged)
-
-
-def _ask_graph(text: str, guard: Guard | None) -> Literal["supported", "contradicted"] | None:
-    """Returns the graph's verdict on all clauses of a claim; None if it has none."""
-    kinds = {event.kind for event in guard.iter_events([text])} if guard is not None else set()
-    if "contradicted" in kinds:
-        return "contradicted"
-    is_licensed = "licensed" in kinds and not kinds & {"unknown", "ambiguous", "unread"}
-    return "supported" if is_licensed else None

@@ -58,6 +58,17 @@ def test_an_interrupted_judgement_of_predictions_is_resumed(
     assert read_folder_bytes(workspace / "out") == before, "a finished run is not replaced"
 
 
+def test_ids_of_the_published_samples_need_the_data_set(workspace: Path) -> None:
+    lines = [json.dumps({"id": number, "answer": "It is open."}) for number in range(1, 51)]
+    (workspace / "own.jsonl").write_text("\n".join(lines))
+    files = ("--predictions", f"own={workspace / 'own.jsonl'}", "--out", workspace / "out")
+    error = check_error_line(run_epoche("skn", "score", *files, "--no-judge"), 12)
+    assert "--dataset" in str(error)
+    own = ("--dataset", workspace / "samples.json")
+    error = check_error_line(run_epoche("skn", "score", *files, *own, "--no-judge"), 12)
+    assert "--dataset" not in str(error)
+
+
 def test_other_predictions_do_not_resume_a_judgement(
     scripted_server: ScriptedServer, scripted_model: str, workspace: Path
 ) -> None:

@@ -118,6 +118,14 @@ def count_verdicts(*kinds: str) -> Counter[str]:
                 "CASP was won in 2020.",
             ],
         ),
+        (
+            "In the Treaty of Nanking, signed in 1842, China ceded Hong Kong Island to Britain.",
+            [
+                "The Treaty of Nanking was signed in 1842",
+                "In the Treaty of Nanking, China ceded Hong Kong Island to Britain.",
+            ],
+        ),
+        ("In 1839 at the port of Humen, destroyed by Lin Zexu, opium burnt.", None),
         ("Its success led Moult and his colleagues to found CASP.", None),
         ("Critics reject the notion that canals, which ships used, opened.", None),
         (

@@ -95,6 +95,16 @@ def test_specified_command_scores_the_specified_example(working_folder: Path) ->
     } <= names
 
 
+def test_the_report_can_be_left_out(working_folder: Path) -> None:
+    assert run_epoche(*QUICK_COMMAND).code == 0
+    assert (working_folder / "results/report.html").is_file()
+    result = run_epoche(*QUICK_COMMAND, "--no-report")
+    assert result.code == 0, result.err
+    assert "scores and tables → results" in result.out
+    assert not list((working_folder / "results").glob("report.*"))
+    assert (working_folder / "results/synthlink_scores.json").is_file()
+
+
 def test_names_of_files_may_be_any_bytes(working_folder: Path) -> None:
     # These bytes are not valid UTF-8.
     predictions, rival, pages = (
