@@ -81,8 +81,11 @@ def sort_by_similarity(
 
 def has_shared_anchor(pool: Pool, x: int) -> bool | None:
     """Returns whether another term of a pool has an anchor of ``x``, too; None if it has none."""
-    counts = [len(pool.get_holders(anchor)) for anchor in pool.get_anchors(x)]
-    return max(counts) > 1 if counts else None
+    cache = pool.sharing_cache
+    if x not in cache:
+        counts = [len(pool.get_holders(anchor)) for anchor in pool.get_anchors(x)]
+        cache[x] = max(counts) > 1 if counts else None
+    return cache[x]
 
 
 def count_shared_triplets(pool: Pool) -> int:

@@ -152,13 +152,13 @@ class EntitySampler:
         self, terms: list[int], reference: int | None, anchor: int | None
     ) -> int | None:
         """Samples one of ``terms`` for a U card, see ``sample_unknown``."""
-        if not terms:
-            return None
-        return self.sample_similar(self._iter_unknowns(terms, anchor), reference, anchor)
+        samples = self._iter_unknowns(terms, anchor)
+        return self.sample_similar(samples, reference, anchor) if terms else None
 
     def _iter_unknowns(self, terms: list[int], anchor: int | None) -> Iterator[int]:
         """Yields those of ``MAX_CANDIDATES`` sampled terms that suit a U card."""
-        used, next_random, is_true = self.used, self.rng.random, self.unknowns.is_true
+        used, next_random, anchors = self.used, self.rng.random, self.unknowns.anchors
+        wants_true = self.wants_true
         # Well-known things have asserted values; labels must not tell them.
         unsuitable = self._asserted_unknowns if self.wants_derived else ()
         for _ in range(MAX_CANDIDATES):
@@ -171,7 +171,7 @@ class EntitySampler:
             if not terms:
                 continue
             x = terms[number]
-            if x not in unsuitable and (anchor is None or is_true(x, anchor) == self.wants_true):
+            if x not in unsuitable and (anchor is None or (anchor in anchors[x]) == wants_true):
                 yield x
 
     @cached_property
