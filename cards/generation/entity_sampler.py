@@ -133,20 +133,20 @@ class EntitySampler:
         return [x for x, anchors in self.unknowns.anchors.items() if any(map(get_holders, anchors))]
 
     def sample_unknown(self, reference: int | None = None, anchor: int | None = None) -> int | None:
-        """Samples the entity of a U card, one whose anchors were set aside.
+        """Samples the entity of a U card, one of ``list_unknown_terms``.
 
         Args:
             reference: an entity that it must be similar to, if any.
-            anchor: the anchor asked about, which is one of those set aside exactly if
-                ``wants_true``; None if it is chosen later.
+            anchor: the anchor asked about; None if it is chosen later.
         """
+        return self.sample_unknown_of(self.list_unknown_terms(anchor), reference, anchor)
+
+    def list_unknown_terms(self, anchor: int | None) -> list[int]:
+        """Lists terms whose anchors were set aside, this one among them if ``wants_true``."""
         if self.wants_true and anchor is not None:
-            terms = self._unknowns_by_anchor.get(anchor, [])
-        else:
-            # False claims are about the same terms and anchors as true ones: else these would tell
-            # the two apart.
-            terms = self.unknown_terms if self.asks_any_anchor else self._shareable_terms
-        return self.sample_unknown_of(terms, reference, anchor)
+            return self._unknowns_by_anchor.get(anchor, [])
+        # False claims are about the same terms as true ones: else these would tell the two apart.
+        return self.unknown_terms if self.asks_any_anchor else self._shareable_terms
 
     def sample_unknown_of(
         self, terms: list[int], reference: int | None, anchor: int | None
