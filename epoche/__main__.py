@@ -27,9 +27,12 @@ def main() -> NoReturn:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _exit_at_once)  # until a command begins: ``wrap_command``
     _replace_closed_streams()
+    import atexit
     import gc
 
     gc.set_threshold(*GC_THRESHOLDS)
+    # At the end of a process, Python would search all objects once more for some to free.
+    atexit.register(gc.freeze)
     from epoche.cli import main as run_command_line
 
     run_command_line()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from cards.generation.graph_lookup import Appearance, GraphLookup
 from cards.generation.pools import Pool
-from kg.validation.same_names import find_same_terms
+from cards.generation.shortage import has_better_name
 
 MIN_FREQUENT_SHARE = 0.015
 """A word is frequent if at least this share of the names contains it: with a few hundred cards, a
@@ -85,11 +85,13 @@ def has_shared_anchor(pool: Pool, x: int) -> bool | None:
 
     A thing under another name (``owl:sameAs``) is not another one.
     """
-    anchors = pool.get_anchors(x)
-    if not anchors:
-        return None
-    names = find_same_terms(pool.lookup.closure_index, x)
-    return any(y not in names for anchor in anchors for y in pool.get_holders(anchor))
+    cache = pool.sharing_cache
+    if x not in cache:
+        anchors = pool.get_anchors(x)
+        names = frozenset(pool.lookup.kb.oracle.closure.find_same_terms(x))
+        is_shared = any(y not in names for anchor in anchors for y in pool.get_holders(anchor))
+        cache[x] = is_shared if anchors else None
+    return cache[x]
 
 
 def count_shared_triplets(pool: Pool) -> int:
@@ -100,11 +102,8 @@ def count_shared_triplets(pool: Pool) -> int:
     """
     if len(pool.anchor_rows) > MAX_COUNTED_TERMS:
         return len(pool.anchor_rows)
-    index = pool.lookup.closure_index
     shared = [
-        x
-        for x in pool.anchor_rows
-        if has_shared_anchor(pool, x) and x == min(find_same_terms(index, x))
+        x for x in pool.anchor_rows if has_shared_anchor(pool, x) and not has_better_name(pool, x)
     ]
     counts = Counter(anchor for x in shared for anchor in pool.get_anchors(x))
     return min(len(shared) // 3, len(shared) - max(counts.values(), default=0))

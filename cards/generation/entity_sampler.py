@@ -133,32 +133,32 @@ class EntitySampler:
         return [x for x, anchors in self.unknowns.anchors.items() if any(map(get_holders, anchors))]
 
     def sample_unknown(self, reference: int | None = None, anchor: int | None = None) -> int | None:
-        """Samples the entity of a U card, one whose anchors were set aside.
+        """Samples the entity of a U card, one of ``list_unknown_terms``.
 
         Args:
             reference: an entity that it must be similar to, if any.
-            anchor: the anchor asked about, which is one of those set aside exactly if
-                ``wants_true``; None if it is chosen later.
+            anchor: the anchor asked about; None if it is chosen later.
         """
+        return self.sample_unknown_of(self.list_unknown_terms(anchor), reference, anchor)
+
+    def list_unknown_terms(self, anchor: int | None) -> list[int]:
+        """Lists terms whose anchors were set aside, this one among them if ``wants_true``."""
         if self.wants_true and anchor is not None:
-            terms = self._unknowns_by_anchor.get(anchor, [])
-        else:
-            # False claims are about the same terms and anchors as true ones: else these would tell
-            # the two apart.
-            terms = self.unknown_terms if self.asks_any_anchor else self._shareable_terms
-        return self.sample_unknown_of(terms, reference, anchor)
+            return self._unknowns_by_anchor.get(anchor, [])
+        # False claims are about the same terms as true ones: else these would tell the two apart.
+        return self.unknown_terms if self.asks_any_anchor else self._shareable_terms
 
     def sample_unknown_of(
         self, terms: list[int], reference: int | None, anchor: int | None
     ) -> int | None:
         """Samples one of ``terms`` for a U card, see ``sample_unknown``."""
-        if not terms:
-            return None
-        return self.sample_similar(self._iter_unknowns(terms, anchor), reference, anchor)
+        samples = self._iter_unknowns(terms, anchor)
+        return self.sample_similar(samples, reference, anchor) if terms else None
 
     def _iter_unknowns(self, terms: list[int], anchor: int | None) -> Iterator[int]:
         """Yields those of ``MAX_CANDIDATES`` sampled terms that suit a U card."""
-        used, next_random, is_true = self.used, self.rng.random, self.unknowns.is_true
+        used, next_random, anchors = self.used, self.rng.random, self.unknowns.anchors
+        wants_true = self.wants_true
         # Well-known things have asserted values; labels must not tell them.
         unsuitable = self._asserted_unknowns if self.wants_derived else ()
         for _ in range(MAX_CANDIDATES):
@@ -171,7 +171,7 @@ class EntitySampler:
             if not terms:
                 continue
             x = terms[number]
-            if x not in unsuitable and (anchor is None or is_true(x, anchor) == self.wants_true):
+            if x not in unsuitable and (anchor is None or (anchor in anchors[x]) == wants_true):
                 yield x
 
     @cached_property

@@ -81,6 +81,8 @@ class Pool:
         self._list_cache: dict[tuple[bool, int], list[int]] = {}
         self._near_cache: dict[tuple[int, int, bool], frozenset[int]] = {}
         self._told_cache: dict[int, bool] = {}
+        self.sharing_cache: dict[int, bool | None] = {}
+        """Results of ``balance.has_shared_anchor``."""
 
     def make_triple(self, x: int, a: int) -> tuple[int, int, int]:
         """Returns the triple with ``x`` on the varying side."""

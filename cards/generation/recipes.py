@@ -213,11 +213,11 @@ class Recipes(EntitySampler):
         anchors = self._list_chain_starts(hops)
         for _ in range(MAX_CANDIDATES if anchors else 0):
             anchor = anchors[int(self.rng.random() * len(anchors))]
-            path = self._sample_path(anchor, hops)
-            if path is None or not self.is_unused(path[-1], anchor):
+            path, unknowns = self._sample_path(anchor, hops), self.list_unknown_terms(anchor)
+            if path is None or not (unknowns and self.is_unused(path[-1], anchor)):
                 continue
             x, get_types = path[-1], self.lookup.get_types
-            u = self.sample_unknown(x, anchor)
+            u = self.sample_unknown_of(unknowns, x, anchor)
             if u is None:
                 continue
             # Another class would reveal the label: a chain of rivers may end in a sea.
@@ -240,13 +240,15 @@ class Recipes(EntitySampler):
         """Samples a path of steps to a term that could be asked about; None if it ends early."""
         path = [anchor]
         for n_left in range(hops, 0, -1):
-            next_terms = self.pool.get_anchors(path[-1])
+            usual = self._usual_anchors.get(path[-1]) if n_left == 1 else None
+            next_terms = self.pool.get_anchors(path[-1]) if usual is None else usual
             if len(next_terms) > 2 * MAX_CANDIDATES:
                 next_terms = self.rng.sample(next_terms, 2 * MAX_CANDIDATES)
                 if n_left == 1:
                     next_terms = list(filter(self._has_usual_class, next_terms))
-            elif n_left == 1:
-                next_terms = self._list_usual_anchors(path[-1])
+            elif n_left == 1 and usual is None:
+                next_terms = list(filter(self._has_usual_class, next_terms))
+                self._usual_anchors[path[-1]] = next_terms
             if not next_terms:
                 return None
             next_term = next_terms[int(self.rng.random() * len(next_terms))]
@@ -254,14 +256,6 @@ class Recipes(EntitySampler):
                 return None
             path.append(next_term)
         return path
-
-    def _list_usual_anchors(self, term: int) -> list[int]:
-        """Lists the anchors of a term that have a usual class."""
-        usual = self._usual_anchors.get(term)
-        if usual is None:
-            usual = list(filter(self._has_usual_class, self.pool.get_anchors(term)))
-            self._usual_anchors[term] = usual
-        return usual
 
     def _list_chain_starts(self, hops: int) -> list[int]:
         """Lists the anchors of U cards, or of any terms, from which a path of steps leads on."""
@@ -301,6 +295,7 @@ class Recipes(EntitySampler):
 
     @cached_property
     def _usual_anchors(self) -> dict[int, list[int]]:
+        """Term → its anchors that have a usual class, if it has few."""
         return {}
 
     @cached_property

@@ -299,7 +299,8 @@ def _find_ordered_predicates(
         others = _read_numbers(lookup, q, numbers) if q != p else {}
         if len(others) < MIN_ORDERED:
             continue
-        pairs = [rng.sample(list(others), 2) for _ in range(N_PAIRS)]
+        both = list(others)
+        pairs = [rng.sample(both, 2) for _ in range(N_PAIRS)]
         orders = [
             (numbers[a] - numbers[b]) * (others[a] - others[b])
             for a, b in pairs

@@ -106,11 +106,30 @@ def find_obstacle(pool: Pool, x: int) -> str:
         return LEFT_OUT
     if not lookup.is_nameable(x) or not (anchors and pool.matches_hint(x, anchors[0])):
         return NO_NAME
+    if has_better_name(pool, x):
+        return NO_NAME
     if not any(map(lookup.is_nameable, anchors)):
         return NO_VALUE
     if not has_other_fact(lookup, x, pool.p) and not has_kind(lookup, x):
         return NO_FACT
     return ""
+
+
+def has_better_name(pool: Pool, x: int) -> bool:
+    """Returns whether a thing is asked about under another name of it (``owl:sameAs``).
+
+    It is asked about under a name of which the graph states a value, if there is one.
+    """
+    names = pool.lookup.kb.oracle.closure.find_same_terms(x)
+    if len(names) == 1:
+        return False
+    index, varies_subject = pool.lookup.graph_index, pool.varying == "subj"
+
+    def has_own_value(name: int) -> bool:
+        values = index.find_objects(name, pool.p) if varies_subject else ()
+        return bool(values or (not varies_subject and index.find_subjects(pool.p, name)))
+
+    return x != min(names, key=lambda name: (not has_own_value(name), name))
 
 
 def has_kind(lookup: GraphLookup, x: int) -> bool:
