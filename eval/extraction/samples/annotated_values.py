@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.matchers.schema_nodes import SchemaNode
+from eval.extraction.samples.column_names import simplify_name
 from eval.extraction.samples.envelopes import QUOTE_LISTS
 from eval.harness.predictions.rows import MAX_DEPTH
 
@@ -149,7 +150,7 @@ def _join_unit(plain: Any, part: dict[str, Any], node: SchemaNode) -> tuple[str,
 
     Both are empty unless the schema asks for any text and there is one unit.
     """
-    keys = [key for key in part if _simplify(key) in _UNIT_KEYS and part[key]]
+    keys = [key for key in part if simplify_name(key) in _UNIT_KEYS and part[key]]
     is_restricted = node.allowed is not None or node.has_pattern or bool(node.formats)
     if node.types != ("string",) or is_restricted or len(keys) != 1 or isinstance(plain, bool):
         return "", ""
@@ -166,26 +167,22 @@ def _has_unit_field(around: SchemaNode, place: tuple[str, ...], unit_key: str) -
     For "weight" and "unit", it is "unit", "uom" or "weight_unit".
     """
     field = next((step for step in reversed(place) if step != "[]"), "")
-    is_currency = _simplify(unit_key).startswith("currency")
+    is_currency = simplify_name(unit_key).startswith("currency")
     units = {unit for unit in _UNIT_KEYS if unit.startswith("currency") == is_currency}
-    names = units | {f"{_simplify(field)}{unit}" for unit in units}
-    return any(_simplify(key) in names for key in around.keys if key != field)
+    names = units | {f"{simplify_name(field)}{unit}" for unit in units}
+    return any(simplify_name(key) in names for key in around.keys if key != field)
 
 
 def _is_annotated(part: dict[str, Any], node: SchemaNode) -> bool:
     """Returns whether an object is a value with annotations, by its keys and the schema."""
     if "value" not in part or not node.keys.keys().isdisjoint(part):
         return False
-    others = (_simplify(key) for key in part if key != "value")
+    others = (simplify_name(key) for key in part if key != "value")
     return (
         _asks_for_other(node)
         or any(key in part for key in CONFIDENCE_KEYS)
         or _ANNOTATIONS.issuperset(others)
     )
-
-
-def _simplify(key: str) -> str:
-    return key.lower().replace("_", "").replace("-", "")
 
 
 def _asks_for_other(node: SchemaNode) -> bool:

@@ -13,14 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.extraction.samples.column_names import find_names
 from eval.extraction.samples.server_replies import read_server_reply
 from eval.extraction.verdicts.quotes import QUOTE_TEXTS
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 VALUE_KEYS: Final = (
-    *("value", "prediction", "predicted", "extraction", "extracted", "extracted_data"),
-    *("output", "data", "result", "response", "model_output", "modelOutput", "answer", "content"),
+    *("value", "prediction", "predicted", "predicted_output", "predicted_json", "extraction"),
+    *("extracted", "extracted_data", "extracted_json"),
+    *("output", "data", "result", "response", "model_output", "answer", "content"),
     *("parsed", "structured_output", "arguments", "fields", "tool_calls", "choices", "candidates"),
     *("message", "body"),
 )
@@ -67,12 +69,13 @@ class Record(msgspec.Struct, frozen=True):
     """Field (or an empty text) and quoted words, from beside the extraction."""
 
 
-def open_record(value: Any, declared: Collection[str]) -> Record:
+def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = True) -> Record:
     """Takes an extraction out of its record, if there is one.
 
     Args:
         value: a prediction as JSON.
         declared: the keys that the schema (or, without one, the expected output) has at the top.
+        joins_pages: whether a list of extractions is one extraction, page by page.
     """
     keys: list[str] = []
     quotes: list[tuple[str, str]] = []
@@ -108,7 +111,7 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
                 current = parse_json(current)
             except NotJsonError:
                 break
-    if isinstance(current, list) and _are_pages(current, declared):
+    if joins_pages and isinstance(current, list) and _are_pages(current, declared):
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
         current = _join_pages(current)
     return Record(current, ".".join(keys), form, reason, quotes=tuple(quotes[:MAX_QUOTES]))
@@ -154,8 +157,8 @@ def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
         return bool(record)
     return any(
         count_declared_keys(record[key], declared) > n_own
-        for key in VALUE_KEYS
-        if key in record and key not in declared
+        for key in find_names(record, VALUE_KEYS)
+        if key not in declared
     )
 
 
@@ -173,24 +176,25 @@ def _find_value_key(
     record: dict[str, Any], declared: Collection[str], keys: Sequence[str]
 ) -> str | None:
     """Returns the key of the extraction, or of a record around it."""
+    known = find_names(record, keys)
     found = [
         key
-        for key in keys
-        if isinstance(record.get(key), dict | list) and (record[key] or key not in _REPLY_LISTS)
+        for key in known
+        if isinstance(record[key], dict | list) and (record[key] or key not in _REPLY_LISTS)
     ]
     for key in found:
         if count_declared_keys(record[key], declared):
             return key
     if found:
         return found[0]
-    texts = [key for key in keys if isinstance(record.get(key), str)]
+    texts = [key for key in known if isinstance(record[key], str)]
     return texts[0] if texts else None
 
 
 def find_error(record: Mapping[str, Any]) -> str:
     """Finds why a record has no extraction; empty if it does not say."""
-    for key in _ERROR_KEYS:
-        if record.get(key):
+    for key in find_names(record, _ERROR_KEYS):
+        if record[key]:
             return clean_text(str(record[key]), 300)
     status = record.get("status")
     if isinstance(status, str) and status.lower() in _FAILED_STATUSES:
