@@ -67,6 +67,8 @@ class Record(msgspec.Struct, frozen=True):
     """Why there is no extraction; otherwise empty."""
     quotes: tuple[tuple[str, str], ...] = ()
     """Field (or an empty text) and quoted words, from beside the extraction."""
+    disputed: frozenset[str] = frozenset()
+    """Keys of which pages have several values."""
 
 
 def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = True) -> Record:
@@ -81,6 +83,7 @@ def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = Tr
     quotes: list[tuple[str, str]] = []
     current = value
     form, reason = "its record", ""
+    disputed: frozenset[str] = frozenset()
     while isinstance(current, dict | list) and len(keys) < _MAX_LEVELS:
         reply = read_server_reply(current, declared, lambda one: count_declared_keys(one, declared))
         if reply is not None:
@@ -112,9 +115,11 @@ def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = Tr
             except NotJsonError:
                 break
     if joins_pages and isinstance(current, list) and _are_pages(current, declared):
+        is_extract_bench = keys[-1:] == ["extracted_data"]
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
-        current = _join_pages(current)
-    return Record(current, ".".join(keys), form, reason, quotes=tuple(quotes[:MAX_QUOTES]))
+        current, disputed = _join_pages(current, keeps_first=is_extract_bench)
+    quoted = tuple(quotes[:MAX_QUOTES])
+    return Record(current, ".".join(keys), form, reason, quotes=quoted, disputed=disputed)
 
 
 def _choose_part(parts: list[Any]) -> Any:
@@ -134,17 +139,40 @@ def _are_pages(values: list[Any], declared: Collection[str]) -> bool:
     )
 
 
-def _join_pages(pages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Joins the extractions of pages as ExtractBench does: all lists, the first of other values."""
+def _join_pages(
+    pages: list[dict[str, Any]], *, keeps_first: bool
+) -> tuple[dict[str, Any], frozenset[str]]:
+    """Joins the extractions of pages; also returns the keys of which they have several values.
+
+    Lists and objects are joined. Several values of a field are kept as a list, and so are not right
+    where one is asked for; ExtractBench takes the first.
+    """
     joined: dict[str, Any] = {}
+    others: dict[str, list[Any]] = {}
+    disputed: set[str] = set()
     for page in pages:
         for key, value in page.items():
             known = joined.get(key)
-            if isinstance(known, list) and isinstance(value, list):
-                joined[key] = [*known, *value]
-            elif known in (None, "", [], {}):
+            if known in (None, "", [], {}):
                 joined[key] = value
-    return joined
+            elif isinstance(known, list) and isinstance(value, list):
+                joined[key] = [*known, *value]
+            elif value in (None, "", [], {}) or _fold_text(value) == _fold_text(known):
+                continue
+            elif isinstance(known, dict) and isinstance(value, dict) and not keeps_first:
+                joined[key], inner = _join_pages([known, value], keeps_first=False)
+                disputed |= inner
+            elif all(_fold_text(value) != _fold_text(other) for other in others.get(key, ())):
+                disputed.add(key)
+                others.setdefault(key, []).append(value)
+    if not keeps_first:
+        joined |= {key: [joined[key], *values] for key, values in others.items()}
+    return joined, frozenset(disputed)
+
+
+def _fold_text(value: Any) -> Any:
+    """Returns a text without its case and white space at the ends; other values as they are."""
+    return value.strip().casefold() if isinstance(value, str) else value
 
 
 def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:

@@ -42,9 +42,12 @@ def open_records(
     replies: list[Reply] = []
     places: Counter[str] = Counter()
     foreign_keys: Counter[str] = Counter()
-    n_foreign = n_with_confidences = n_annotated = n_joined = n_encoded = n_in_array = 0
+    n_foreign = n_with_confidences = n_annotated = n_joined = n_encoded = 0
+    n_in_array = n_disputed = n_changed = 0
     joined: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+    disputed: frozenset[str] = frozenset()
     for reply in found.replies:
         if reply.status == "ok":
             record = open_record(
@@ -61,6 +64,8 @@ def open_records(
                     problem=record.error,
                 )
             elif record.keys:
+                disputed |= record.disputed
+                n_disputed += bool(record.disputed)
                 places[f"{clean_text(record.keys, 100)!r} of {record.form}"] += 1
                 opened = read_extraction(record.value)
                 quotes = [list(quote) for quote in record.quotes]
@@ -84,10 +89,12 @@ def open_records(
             reply = msgspec.structs.replace(reply, value=fitted)
         plain = names.split_annotations(reply.id, reply.value)
         if plain is not None:
-            n_annotated += plain.confidences is None
+            n_annotated += plain.is_annotated and plain.confidences is None
             n_joined += bool(plain.joined)
             joined |= plain.joined
             left_out |= plain.left_out
+            n_changed += bool(plain.changed)
+            changed |= plain.changed
             n_with_confidences += plain.confidences is not None
             confidences = {} if plain.confidences is None else {CONFIDENCES: plain.confidences}
             reply = msgspec.structs.replace(
@@ -103,6 +110,16 @@ def open_records(
         f"{format_count(count, 'extraction')} of {len(replies)} taken from under {place}"
         for place, count in sorted(places.items())
     )
+    if n_disputed:
+        notes += (
+            f"in {n_disputed} of {len(replies)}, pages have several values of a field: "
+            f"{_list_keys(sorted(disputed))}",
+        )
+    if n_changed:
+        notes += (
+            f"{n_changed} of {len(replies)} have objects around values that are not read as these, "
+            f"for keys that say something else: {_list_keys(sorted(changed))}",
+        )
     if n_in_array:
         notes += (
             f"{n_in_array} of {len(replies)} are an object where gold is an array of one: the same",

@@ -1184,3 +1184,68 @@ def test_nothing_is_said_of_validity_without_a_schema(tmp_path: Path, n_with_sch
         assert "p: 2 rows, 1 JSON without a schema to check, 0 not JSON" in printed
         assert metrics["schema_validity_literal"]["value"] is None
         assert "strict reading, without rules: field F1 0." in printed
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_value"),
+    [
+        ({"negated": True}, False),
+        ({"is_negated": "yes", "confidence": 0.9}, False),
+        ({"status": "absent", "reasoning": "it says no"}, False),
+        ({"assertion": "not_found", "page": 1}, False),
+        ({"found": False, "confidence": 0.1}, False),
+        ({"Present": False}, False),
+        ({"scale": "thousands"}, False),
+        ({"multiplier": 1000, "source": "table"}, False),
+        ({"operator": "<"}, False),
+        ({"sign": "-"}, False),
+        ({"negated": False, "found": True, "status": "extracted", "scale": 1, "sign": "+"}, True),
+        ({"multiplier": None, "operator": "=", "confidence": 0.9}, True),
+    ],
+)
+@pytest.mark.parametrize("kind", ["string", "number", None])
+def test_a_value_that_a_key_beside_it_denies_is_not_that_value(
+    beside: dict[str, Any], is_value: bool, kind: str | None
+) -> None:
+    value = {"value": "5" if kind == "string" else 5, **beside}
+    properties = {"a": {"type": kind} if kind else {}, "b": {"type": "string"}}
+    root = get_schema_plan({"type": "object", "properties": properties}).root
+    found = split_annotations({"a": value, "b": {"value": "x", "confidence": 0.5}}, root)
+    assert found is not None
+    if kind is None and "confidence" not in beside:
+        return  # another key than one of a place makes it an object of its own
+    assert (found.value["a"] == value["value"]) == is_value
+    assert bool(found.changed) != is_value
+    assert found.value["b"] == "x"
+    # Where there is no value, nothing is denied.
+    none = split_annotations({"a": {**value, "value": None, "page": 1}}, root)
+    assert none is None or none.value["a"] is None or kind is None
+
+
+def test_several_values_of_a_field_on_pages_are_not_right(tmp_path: Path) -> None:
+    address = {"type": "object", "properties": {"city": {"type": "string"}}}
+    schema = {"type": "object", "properties": {**SCHEMA["properties"], "address": address}}
+    gold = {"name": "Ada", "age": 36, "address": {"city": "Turin"}}
+    path = tmp_path / "gold.jsonl"
+    path.write_text(json.dumps({"id": "a", "schema": schema, "gold": gold}))
+    pages = [
+        {"name": "Ada", "age": 36, "address": {"city": "Turin"}},
+        {"name": " ADA", "age": None, "address": {"city": "Rome"}},
+        {"name": "Ada", "age": 7, "address": {}},
+    ]
+    for name, part in {"more": pages, "same": pages[:1] * 2, "one": pages[:1]}.items():
+        for reverse in (False, True):
+            value = {"output": part[::-1] if reverse else part}
+            predictions = write_json(tmp_path / f"{name}{reverse}.json", {"a": value})
+            result = score(tmp_path / f"{name}{reverse}", path, f"p={predictions}")
+            assert ("pages have several values of a field: age, city" in result.err) == (
+                name == "more"
+            )
+            right = read_scores(tmp_path / f"{name}{reverse}")["p"]
+            assert right == (0.0 if name == "more" else 1.0)  # an invalid reply
+    # ExtractBench takes the first, and so it is read in its form; the note is the same.
+    value = {"output": {"extracted_data": pages, "field_citations": []}}
+    predictions = write_json(tmp_path / "bench.json", {"a": value})
+    result = score(tmp_path / "bench", path, f"p={predictions}")
+    assert "pages have several values of a field: address, age" in result.err
+    assert read_scores(tmp_path / "bench") == {"p": 1.0}
