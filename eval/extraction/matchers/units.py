@@ -83,12 +83,12 @@ def get_unit_registry() -> UnitRegistry[Any]:
 def parse_unit(text: str) -> Any:
     """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``.
 
-    In lower case, "dB/m" and "KB" would be barns.
+    In lower case, "dB/m" and "KB" would be barns, and "US" microseconds.
     """
     unit = _read_unit(text)
     if unit is None:
         unit = _read_unit(text.lower())
-        return None if "barn" in str(unit) else unit
+        return None if "barn" in str(unit) or text == "US" else unit
     return unit
 
 
@@ -231,6 +231,8 @@ def is_same_unit(first: str, second: str) -> bool:
     if len(first) > 1 and data[0] and data[1]:
         return _read_data_unit(data[0]) == _read_data_unit(data[1])
     units = _read_unit(first), _read_unit(second)
+    if _differs_in_prefix(first, second) or _differs_in_prefix(second, first):
+        return False
     if units[0] is None or units[1] is None or units[0] == units[1]:
         return True
     if len(first) > 1 and units[0].dimensionality == units[1].dimensionality:
@@ -242,6 +244,22 @@ def is_same_unit(first: str, second: str) -> bool:
         for one, other in ((first, second), (second, first))
     )
     return is_capitalised or any(map(_UNLIKELY_UNIT.search, map(str, units)))
+
+
+def _differs_in_prefix(first: str, second: str) -> bool:
+    """Returns whether one is "mHz", and the other has a large prefix in capitals: "MHZ".
+
+    "NM" are nautical miles or newton metres, and no nanometres.
+    """
+    if (first, second) == ("NM", "nm"):
+        return True
+    if not first.startswith("M") or not second.startswith("m") or _read_unit(first) is not None:
+        return False
+    for base in (second[1:], second[1:].lower()):
+        small, plain = _read_unit(f"m{base}"), _read_unit(base)
+        if small is not None and plain is not None:
+            return bool(small.dimensionality == plain.dimensionality)
+    return False
 
 
 def _read_data_unit(match: re.Match[str]) -> str:
