@@ -36,10 +36,15 @@ def system_notes(
         treatment = (
             "as entirely wrong" if plan.invalid == "zero" else "by the fields that are right"
         )
+        said = (
+            f"The headline counts them {treatment}; the other policy is given next to it."
+            if plan.headline != "field_accuracy_macro"
+            else "The headline counts what is right in those that are JSON; the quality score "
+            f"counts them {treatment}, and the other policy is given next to it."
+        )
         yield (
             f"{n_unusable} replies are invalid under their schema ({outcomes.unparsable} of them "
-            f"not JSON). The headline counts them {treatment}; the other policy is given next to "
-            "it."
+            f"not JSON). {said}"
         )
     if outcomes.nulls:
         yield (

@@ -17,17 +17,19 @@ _GOLD_KEYS: Final = (
     *("true_output", "target_output", "correct_output", "true_json_output", "true_json"),
     *("expected_json", "gold_json", "ground_truth_json", "reference_json", "target_json"),
     *("gt_json", "expected_extraction", "gold_extraction", "expected_result", "expected_fields"),
-    *("gold_label", "gold_labels", "gold_standard", "gt_parse", "gt_parses"),
+    *("expected_outputs", "expected_values", "expected_answer", "reference_outputs"),
+    *("expectations", "ideal", "gold_label", "gold_labels", "gold_standard"),
+    *("gt_parse", "gt_parses"),
 )
 FIELD_LIKE_KEYS: Final = (
     *("item", "gold", "expected", "label", "json", "golden", "gt", "labels", "target", "targets"),
-    *("annotation", "annotations", "reference", "references"),
+    *("annotation", "annotations", "reference", "references", "outputs"),
 )
 """Names of the column with gold that a field may have too; they need an id or a path beside them,
 or to stand alone."""
 OFTEN_FIELD_KEYS: Final = (
     *("item", "label", "json", "labels", "target", "targets", "annotation", "annotations"),
-    *("reference", "references"),
+    *("reference", "references", "outputs"),
 )
 """Those of them that are fields beside an id too, so that only columns may stand beside them."""
 EXPECTED_KEYS: Final = (*_GOLD_KEYS, *FIELD_LIKE_KEYS)

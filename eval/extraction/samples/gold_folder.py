@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from eval.extraction.samples.column_names import (
+    COLUMNS,
     DOCUMENT_PATH_KEYS,
-    EXPECTED_KEYS,
     GOLD_PATH_KEYS,
     RULE_KEYS,
     SCHEMA_KEYS,
+    find_gold_key,
     has_gold_column,
 )
 from eval.extraction.samples.documents import (
@@ -154,14 +155,22 @@ def complete_row(row: Row, folder: Path, schema: Any) -> Row:
     """
     values = dict(row.values or {})
     gold_key = next((key for key in GOLD_PATH_KEYS if isinstance(values.get(key), str)), None)
-    if gold_key is not None and not any(key in values for key in EXPECTED_KEYS):
+    declared = list_declared_keys(schema)
+    own_key = find_gold_key(values)
+    has_gold = own_key is not None and own_key not in declared
+    if gold_key is not None and not has_gold:
         path = _resolve_inside(folder, values[gold_key])
         if path is None:
             return Row(row.number, None, f"its {gold_key} names no file in the folder of the data")
         document = read_document(path)
         if document.problem:
             return Row(row.number, None, f"its {gold_key}: {document.problem}")
-        values["expected_output"] = document.value
+        values["expected_output"], has_gold = document.value, True
+    if not has_gold and not declared.isdisjoint(values):
+        # The row has the fields of the schema itself, beside its id.
+        fields = {key: values[key] for key in values if key in declared or key not in COLUMNS}
+        values = {key: values[key] for key in values if key not in fields}
+        values["expected_output"] = fields
     if schema is not None and not any(values.get(key) for key in SCHEMA_KEYS):
         values = {key: value for key, value in values.items() if key not in SCHEMA_KEYS}
         values["schema"] = schema

@@ -175,7 +175,16 @@ def _read_folder(file: PredictionFile, names: SampleNames) -> Predictions:
             )
         else:
             groups[path.parent][id_] = path
-    chosen = _choose_groups(folder, {path: group for path, group in groups.items() if group})
+    groups = {path: group for path, group in groups.items() if group}
+    if not groups:
+        found = join_list([f"{name}.json" for one in unknown.values() for name in one][:_MAX_SHOWN])
+        raise MissingFileError(
+            "the folder has no prediction on a sample of this data set",
+            where=str(folder),
+            hint=f"Predictions are JSON files named like the samples' ids, as {names.example}.json"
+            + (f"; here are {clean_text(found, 200)}." if found else "."),
+        )
+    chosen = _choose_groups(folder, groups)
     paths = {id_: path for group in chosen.values() for id_, path in group.items()}
     extra = [name for parent in chosen for name in unknown[parent]]
     replies = [_read_reply(id_, path, file.name, names) for id_, path in paths.items()]
@@ -186,12 +195,6 @@ def _choose_groups(
     folder: Path, groups: Mapping[Path, Mapping[str, Path]]
 ) -> Mapping[Path, Mapping[str, Path]]:
     """Returns the folders with the predictions: all, unless several are on the same sample."""
-    if not groups:
-        raise MissingFileError(
-            "the folder has no prediction on a sample of this data set",
-            where=str(folder),
-            hint="Predictions are JSON files named like the samples' ids.",
-        )
     counts = Counter(id_ for group in groups.values() for id_ in group)
     if max(counts.values()) == 1:
         return groups

@@ -29,6 +29,7 @@ from eval.extraction.samples.column_names import (
 from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH, SchemaValidator
 from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from kg.base.errors import SchemaError
+from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_TEXT_LENGTH = 1_000_000
@@ -167,7 +168,8 @@ def _read_expected(
     """
     expected = row.get(key)
     if expected is None and key not in row:
-        raise RowError(f"its {EXPECTED_KEYS[0]} is missing")
+        shown = clean_text(", ".join(row), 150)
+        raise RowError(f"its {EXPECTED_KEYS[0]} is missing; it has the columns {shown}")
     if isinstance(expected, str):
         if validator.is_valid(expected) and not validator.is_valid(_parse_or_none(expected)):
             return expected

@@ -26,6 +26,7 @@ from eval.extraction.samples.sample import MARKS, Sample
 from eval.extraction.view import read_extraction
 from eval.harness.reply import Reply
 from eval.model.replies.schema_form import asks_for_array
+from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 
@@ -66,6 +67,7 @@ class SampleNames:
             for sample in samples
         }
         self._array_roots = {sample.id for sample in samples if asks_for_array(sample.schema)}
+        self.example: Final = clean_text(samples[0].id, 60)
         self.only_id: Final = samples[0].id if len(samples) == 1 else None
         self.rows_are_numbered: Final = all(
             sample.id == str(number) for number, sample in enumerate(samples, start=1)

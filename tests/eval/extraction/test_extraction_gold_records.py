@@ -15,6 +15,7 @@ from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.scorer import score_sample
 from eval.extraction.view import read_extraction
 from eval.harness.predictions.reader import PredictionFile, PredictionFormat
+from kg.base.errors import MissingFileError, RecordError
 
 ADA, EVE, BOB = ({"name": name, "age": age} for name, age in (("Ada", 36), ("Eve", 1), ("Bob", 7)))
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
@@ -319,3 +320,43 @@ def test_results_beside_gold_are_no_gold(tmp_path: Path) -> None:
     loaded = load_gold(str(tmp_path))
     assert [one.expected for one in loaded.samples] == [ADA]
     assert not loaded.rejected
+
+
+def test_rows_with_the_fields_of_a_common_schema_are_gold(tmp_path: Path) -> None:
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "reference": {"type": "string"}}}
+    schema_path = tmp_path / "schema.json"
+    schema_path.write_text(json.dumps(schema))
+    rows = [{"id": "a", "path": "a.pdf", **ADA, "reference": "R1"}, {"id": "b", **EVE}]
+    path = tmp_path / "gold.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    samples = load_gold(str(path), schema=schema_path).samples
+    assert {one.id: one.expected for one in samples} == {"a": {**ADA, "reference": "R1"}, "b": EVE}
+    assert samples[0].meta["path"] == "a.pdf"
+
+
+@pytest.mark.parametrize("key", ["expectations", "ideal", "outputs", "referenceOutputs"])
+def test_rows_of_evaluation_tools_have_gold(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_text(json.dumps({"id": "a", "inputs": {"text": "x"}, key: ADA}))
+    assert [one.expected for one in load_gold(str(path)).samples] == [ADA]
+
+
+def test_a_row_without_gold_is_refused_with_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_text(json.dumps({"id": "a", "messages": []}))
+    with pytest.raises(RecordError, match="it has the columns id, messages"):
+        load_gold(str(path))
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a_extracted", "a/result", "runs/a/output", "a.png"])
+def test_predictions_are_named_by_their_document(tmp_path: Path, name: str) -> None:
+    samples = load_gold(str(write_gold(tmp_path / "gold", {"a": ADA, "b": EVE}))).samples
+    path = tmp_path / "runs" / f"{name}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(ADA))
+    assert read_replies(samples, tmp_path / "runs")[0] == {"a": ADA}
+    path.unlink()
+    (tmp_path / "runs" / "other.json").write_text("{}")
+    with pytest.raises(MissingFileError) as caught:
+        read_replies(samples, tmp_path / "runs")
+    assert "as a.json; here are other.json." in str(caught.value.hint)

@@ -516,6 +516,9 @@ def test_notes_report_failures_and_limits() -> None:
     assert "counts them as entirely wrong" in notes
     as_is = measure_rows([*PEOPLE, INVALID], replace(FAST_PLAN, invalid="as_is"))
     assert "counts them by the fields that are right" in " ".join(as_is.notes)
+    made_elsewhere = replace(FAST_PLAN, headline="field_accuracy_macro")
+    notes = " ".join(measure_rows([*PEOPLE, INVALID], made_elsewhere).notes)
+    assert "The headline counts what is right in those that are JSON; the quality score" in notes
     bounded_score = msgspec.structs.replace(PEOPLE[0].score, bounded=True)
     bounded_report = measure_rows([msgspec.structs.replace(PEOPLE[0], score=bounded_score)])
     assert any("too large for an optimal alignment" in note for note in bounded_report.notes)
