@@ -433,6 +433,10 @@ HARMLESS = [
     Case("-1200.50", "1,200.50-", STRING),
     Case("5 MHz", "5 MHZ", STRING),
     Case("5 mm", "5 MM", STRING),
+    Case("iPhone15ProMax", "iphone15promax", STRING),
+    Case("INV-2024-00ab", "inv-2024-00AB", STRING),
+    Case("HNO3", "HnO3", STRING),
+    Case("h2o", "H2O", STRING),
     Case("5 MPa", "5 MPA", STRING),
     Case("So., 5. Mai 2024", "Sunday, 5 May 2024", STRING),
     Case("mar 5 janv 2024", "5 January 2024", STRING),
@@ -953,6 +957,11 @@ WRONG = [
     Case("5 MWH", "5 mWh", STRING),
     Case("5 NM", "5 nm", STRING),
     Case("100 US", "100 µs", STRING),
+    # codes, paths and formulas in another case
+    Case("dQw4w9WgXcQ", "dqw4w9wgxcq", STRING),
+    Case("/home/User/File.txt", "/home/user/file.txt", STRING),
+    Case("CoCl2", "COCl2", STRING),
+    Case("CS2", "Cs2", STRING),
     # another day of the week
     Case("Sunday, 5 May 2024", "Monday, 5 May 2024", STRING),
     Case("So., 5. Mai 2024", "Saturday, 5 May 2024", STRING),

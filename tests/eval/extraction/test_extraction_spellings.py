@@ -644,3 +644,14 @@ def test_an_amount_is_not_right_in_another_currency_than_gold_states(
     sample = Sample(id="s", text="", schema={"type": "object"}, expected=gold)
     fields = {field.path: field for field in score_sample(sample, said).fields}
     assert (fields["lines[].total"].category == "exact") == is_right
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted"),
+    [("dQw4w9WgXcQ", "dqw4w9wgxcq"), ("/home/User/a", "/home/user/a"), ("CoCl2", "COCl2")],
+)
+def test_case_of_codes_counts_in_lists_too(expected: str, predicted: str) -> None:
+    schema = {"type": "array", "items": {"type": "string"}}
+    field = score_field([expected, "x y"], [predicted, "X y"], **schema)
+    assert field.category != "exact"
+    assert score_field([expected, "x y"], ["X y", expected], **schema).category == "exact"
