@@ -8,7 +8,9 @@ from eval.extraction.metrics.measurement_plan import MeasurementPlan
 from eval.extraction.metrics.system_rows import INTEGER_COLUMNS, SystemRows
 from eval.extraction.record import Estimate, Outcomes
 from eval.stats.bootstrap import RESAMPLES
+from kg.base.plain_text import clean_text
 
+_MAX_SHOWN = 8
 FEW_SAMPLES = 30
 """Below this number of samples, a note warns that only large differences can be detected."""
 
@@ -44,7 +46,7 @@ def system_notes(
         )
         yield (
             f"{n_unusable} replies are invalid under their schema ({outcomes.unparsable} of them "
-            f"not JSON). {said}"
+            f"not JSON{_list_problems(system_rows)}). {said}"
         )
     if outcomes.nulls:
         yield (
@@ -75,6 +77,16 @@ def system_notes(
             f"{n_bounded} replies have arrays that are too large for an optimal alignment: their "
             "scores may be too low."
         )
+
+
+def _list_problems(system_rows: SystemRows) -> str:
+    """Lists why replies are not JSON, the most frequent reason first."""
+    found = sorted(system_rows.unreadable.items(), key=lambda one: (-one[1], one[0]))
+    shown = ", ".join(
+        f"{clean_text(problem, 80)} {count:,}" for problem, count in found[:_MAX_SHOWN]
+    )
+    more = ", …" if len(found) > _MAX_SHOWN else ""
+    return f": {shown}{more}" if shown else ""
 
 
 def count_ambiguous_values(system_rows: SystemRows) -> int:

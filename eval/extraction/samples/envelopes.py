@@ -44,6 +44,8 @@ QUOTE_LISTS: Final = ("field_citations", "citations", "evidence", "quotes")
 """Keys beside an extraction with a list of quotes."""
 FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
 """Keys of a quote with the field that it supports."""
+NAME_KEYS: Final = ("name", "key", "field", "field_name", "label")
+"""Keys of an element of a list with the name of the field whose value it has."""
 MAX_QUOTES: Final = 10_000
 MAX_QUOTE_CHARACTERS: Final = 10_000
 
@@ -118,6 +120,10 @@ def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = Tr
         is_extract_bench = keys[-1:] == ["extracted_data"]
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
         current, disputed = _join_pages(current, keeps_first=is_extract_bench)
+    named = _read_named_values(current, declared)
+    if named is not None:
+        keys = [*keys[:-1], f"{keys[-1] if keys else ''}[{named[0]}]"]
+        current = named[1]
     quoted = tuple(quotes[:MAX_QUOTES])
     return Record(current, ".".join(keys), form, reason, quotes=quoted, disputed=disputed)
 
@@ -137,6 +143,26 @@ def _are_pages(values: list[Any], declared: Collection[str]) -> bool:
     return bool(values) and all(
         isinstance(page, dict) and any(key in declared for key in page) for page in values
     )
+
+
+def _read_named_values(parts: Any, declared: Collection[str]) -> tuple[str, dict[str, Any]] | None:
+    """Reads a list of ``{"name": "total", "value": 80}`` as an object, and names the key of names.
+
+    ``None`` for anything else: all must have a name of their own and a value, most names must be
+    declared, and neither key.
+    """
+    if not isinstance(parts, list) or not parts or not all(isinstance(one, dict) for one in parts):
+        return None
+    for key in find_names(parts[0], NAME_KEYS):
+        names = [part.get(key) for part in parts if "value" in part]
+        known = {name for name in names if isinstance(name, str)}
+        if len(known) == len(parts) and len(known & frozenset(declared)) > len(parts) / 2:
+            rests = [{k: v for k, v in part.items() if k != key} for part in parts]
+            return key, {
+                part[key]: rest["value"] if len(rest) == 1 else rest
+                for part, rest in zip(parts, rests, strict=True)
+            }
+    return None
 
 
 def _join_pages(

@@ -28,6 +28,7 @@ from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.schemas.schema_wrappers import is_schema, unwrap_schema
 from eval.extraction.view import ENCODED_TWICE
 from eval.harness.predictions.reader import (
+    CONFIDENCES,
     PredictionFile,
     PredictionFormat,
     Predictions,
@@ -259,6 +260,11 @@ def _read_file(
         for key in find_names(columns, keys)[:1]:
             field_map["value"] = key
             notes += (f"extractions are read from the field {key!r}",)
+    if CONFIDENCES not in columns and any(
+        isinstance(row.get("confidence"), dict) for _, row in rows
+    ):
+        rows = [(where, _move_confidences(row)) for where, row in rows]
+        notes += ("confidences of fields are read from the field 'confidence'",)
     mapped = replace(form, field_map=field_map)
     id_field = mapped.name_field("id")
 
@@ -281,6 +287,17 @@ def _read_file(
         rows = [(where, mark_failed_row(row, mapped)) for where, row in rows]
     found = read_predictions(file, names, mapped, rows)
     return replace(found, replies=_name_samples(found.replies, names, file.path)), notes
+
+
+def _move_confidences(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with an object of confidences, in the shape of the extraction, under its name.
+
+    A number beside such objects is the confidence of the reply.
+    """
+    if not isinstance(row.get("confidence"), dict):
+        return row
+    others = {key: value for key, value in row.items() if key != "confidence"}
+    return {**others, CONFIDENCES: row["confidence"]}
 
 
 def _name_samples(replies: Iterable[Reply], names: SampleNames, path: Path) -> tuple[Reply, ...]:

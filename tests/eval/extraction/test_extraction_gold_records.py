@@ -14,7 +14,7 @@ from eval.extraction.samples.prediction_files import read_system
 from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.scorer import score_sample
 from eval.extraction.view import read_extraction
-from eval.harness.predictions.reader import PredictionFile, PredictionFormat
+from eval.harness.predictions.reader import CONFIDENCES, PredictionFile, PredictionFormat
 from kg.base.errors import MissingFileError, RecordError
 
 ADA, EVE, BOB = ({"name": name, "age": age} for name, age in (("Ada", 36), ("Eve", 1), ("Bob", 7)))
@@ -360,3 +360,38 @@ def test_predictions_are_named_by_their_document(tmp_path: Path, name: str) -> N
     with pytest.raises(MissingFileError) as caught:
         read_replies(samples, tmp_path / "runs")
     assert "as a.json; here are other.json." in str(caught.value.hint)
+
+
+def test_an_object_of_confidences_is_read_where_that_of_the_reply_may_be(tmp_path: Path) -> None:
+    samples = load_gold(str(write_gold(tmp_path / "gold", {"a": ADA, "b": EVE}))).samples
+    path = tmp_path / "p.jsonl"
+    rows = [
+        {"id": "a", "value": ADA, "confidence": {"name": 0.9, "age": 0.3}},
+        {"id": "b", "value": EVE, "confidence": 0.5},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    form = PredictionFormat(
+        value="value", noun="sample", read_value=read_extraction, has_confidences=True
+    )
+    system = read_system(PredictionFile("s", path), SampleNames(samples), form)
+    one, other = system.predictions.replies
+    assert (one.parts[CONFIDENCES], one.confidence) == ({"name": 0.9, "age": 0.3}, None)
+    assert other.confidence == 0.5
+    assert system.notes == ("confidences of fields are read from the field 'confidence'",)
+    assert not system.predictions.list_warnings(2, 1, "sample")
+
+
+@pytest.mark.parametrize("key", ["name", "fieldName", "key"])
+def test_a_list_of_names_and_values_is_an_object(tmp_path: Path, key: str) -> None:
+    gold = {"total": 80, "city": "Turin"}
+    samples = load_gold(str(write_gold(tmp_path / "gold", {"a": gold, "b": gold}))).samples
+    parts = [
+        {key: "total", "value": 80, "confidence": 0.5},
+        {key: "city", "value": "Turin"},
+    ]
+    runs = write_gold(tmp_path / "runs", {"a": parts, "b": {"fields": parts}})
+    found, notes = read_replies(samples, runs)
+    assert found == {"a": gold, "b": gold}
+    assert f"1 extraction of 2 taken from under '[{key}]' of its record" in notes
+    other = write_gold(tmp_path / "other", {"a": [{key: "x", "value": 1}]})
+    assert read_replies(samples, other)[0] == {"a": [{key: "x", "value": 1}]}
