@@ -959,7 +959,7 @@ WRONG = [
     Case("100 US", "100 µs", STRING),
     # codes, paths and formulas in another case
     Case("dQw4w9WgXcQ", "dqw4w9wgxcq", STRING),
-    Case("/home/User/File.txt", "/home/user/file.txt", STRING),
+    Case("/srv/User/File.txt", "/srv/user/file.txt", STRING),
     Case("CoCl2", "COCl2", STRING),
     Case("CS2", "Cs2", STRING),
     # another day of the week

@@ -648,7 +648,7 @@ def test_an_amount_is_not_right_in_another_currency_than_gold_states(
 
 @pytest.mark.parametrize(
     ("expected", "predicted"),
-    [("dQw4w9WgXcQ", "dqw4w9wgxcq"), ("/home/User/a", "/home/user/a"), ("CoCl2", "COCl2")],
+    [("dQw4w9WgXcQ", "dqw4w9wgxcq"), ("/srv/User/a", "/srv/user/a"), ("CoCl2", "COCl2")],
 )
 def test_case_of_codes_counts_in_lists_too(expected: str, predicted: str) -> None:
     schema = {"type": "array", "items": {"type": "string"}}
