@@ -428,6 +428,18 @@ HARMLESS = [
     Case("0.500 €", "0.5 €", STRING),
     Case("1.250 KWD", "1.25 KWD", STRING),
     Case("12.500 kg", "12.5 kg", STRING),
+    Case("Bern – Switzerland", "Bern, Switzerland", STRING),
+    Case("well-known", "well known", STRING),
+    Case("-1200.50", "1,200.50-", STRING),
+    Case("5 MHz", "5 MHZ", STRING),
+    Case("5 mm", "5 MM", STRING),
+    Case("iPhone15ProMax", "iphone15promax", STRING),
+    Case("INV-2024-00ab", "inv-2024-00AB", STRING),
+    Case("HNO3", "HnO3", STRING),
+    Case("h2o", "H2O", STRING),
+    Case("5 MPa", "5 MPA", STRING),
+    Case("So., 5. Mai 2024", "Sunday, 5 May 2024", STRING),
+    Case("mar 5 janv 2024", "5 January 2024", STRING),
 ]  # fmt: skip
 
 WRONG = [
@@ -927,6 +939,32 @@ WRONG = [
     Case("12 k€", "12 k$", STRING),
     Case("5 Mrd. €", "5 Mrd. kr", STRING),
     Case("1.50 €", "1,50 $", STRING),
+    # from one to another, and one and another
+    Case("Mon–Fri", "Mon, Fri", STRING),
+    Case("Mon - Fri", "Mon, Fri", STRING),
+    Case("Jan–Mar 2024", "Jan, Mar 2024", STRING),
+    Case("grade A-C", "grade A, C", STRING),
+    Case("London–Paris", "London; Paris", STRING),
+    # open ranges and negative numbers
+    Case("1950–", "–1950", STRING),
+    Case("18-", "-18", STRING),
+    Case("100-", "(100)", STRING),
+    Case("-226.94", "--226.94", STRING),
+    # prefixes of units, in capitals as a whole
+    Case("5 MOhm", "5 mOhm", STRING),
+    Case("5 MHZ", "5 mHz", STRING),
+    Case("5 mPa", "5 MPA", STRING),
+    Case("5 MWH", "5 mWh", STRING),
+    Case("5 NM", "5 nm", STRING),
+    Case("100 US", "100 µs", STRING),
+    # codes, paths and formulas in another case
+    Case("dQw4w9WgXcQ", "dqw4w9wgxcq", STRING),
+    Case("/srv/User/File.txt", "/srv/user/file.txt", STRING),
+    Case("CoCl2", "COCl2", STRING),
+    Case("CS2", "Cs2", STRING),
+    # another day of the week
+    Case("Sunday, 5 May 2024", "Monday, 5 May 2024", STRING),
+    Case("So., 5. Mai 2024", "Saturday, 5 May 2024", STRING),
 ]  # fmt: skip
 """At least a hundred different values that look alike."""
 

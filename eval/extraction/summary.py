@@ -8,7 +8,12 @@ from typing import Final
 from eval.extraction.configuration.config import METRIC_GROUPS
 from eval.extraction.manifest import ExtractionManifest
 from eval.extraction.metrics.notes import describe_ambiguous_values
-from eval.extraction.record import Estimate, ExtractionReport, Headline, SystemReport
+from eval.extraction.record import (
+    Estimate,
+    ExtractionReport,
+    Headline,
+    SystemReport,
+)
 from kg.base.plain_text import clean_text
 
 HEADLINE_METRICS: Final = (
@@ -62,9 +67,8 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
     for name, system in report.systems.items():
         outcomes = system.outcomes
         yield (
-            f"{clean_text(name, 80)}: {outcomes.rows} rows, {outcomes.valid} valid, "
-            f"{outcomes.invalid} invalid, {outcomes.unparsable} not JSON, {outcomes.error} failed "
-            "calls"
+            f"{clean_text(name, 80)}: {outcomes.rows} rows, {_describe_validity(system)}, "
+            f"{outcomes.unparsable} not JSON, {outcomes.error} failed calls"
         )
         for metric in printed:
             yield (
@@ -82,6 +86,18 @@ def render_metrics(report: ExtractionReport, enabled: Sequence[str] = ()) -> Ite
             )
 
 
+def _describe_validity(system: SystemReport) -> str:
+    """Says how many replies are valid, and how many are JSON of samples without a schema."""
+    outcomes = system.outcomes
+    checked = system.metrics.get("schema_validity")
+    n_valid = outcomes.valid if checked is None else int(checked.numerator or 0)
+    known = f"{n_valid} valid, {outcomes.invalid} invalid"
+    if n_valid == outcomes.valid:
+        return known
+    unknown = f"{outcomes.valid - n_valid} JSON without a schema to check"
+    return f"{known}, {unknown}" if n_valid + outcomes.invalid else unknown
+
+
 def _describe_strict_reading(system: SystemReport) -> Iterator[str]:
     """Yields what no rule and no tolerance would leave, if that is less."""
     pairs = [
@@ -91,10 +107,10 @@ def _describe_strict_reading(system: SystemReport) -> Iterator[str]:
     known = [
         (name, counted.value, strict.value)
         for name, counted, strict in pairs
-        if counted is not None and strict is not None
+        if counted is not None and strict is not None and strict.value is not None
     ]
     if any(counted != strict for _, counted, strict in known):
-        shown = (f"{name} {strict:.3f}" for name, _, strict in known if strict is not None)
+        shown = (f"{name} {strict:.3f}" for name, _, strict in known)
         yield f"  strict reading, without rules: {', '.join(shown)}"
 
 

@@ -94,7 +94,7 @@ def main(
         predictions=[Path(text.partition("=")[2] or text) for text in predictions],
     )
     samples = loaded.samples
-    names = SampleNames(samples, is_limited=limit is not None)
+    names = SampleNames(samples, is_limited=limit is not None, source=Path(dataset))
     files = parse_prediction_files(expand_folders(predictions, names))
     for path in list_run_files(out):
         check_output(path, [file.path for file in files])

@@ -124,7 +124,7 @@ def parse_amount(text: str, decimal_mark: str = "") -> Amount | None:
         is_negative = True
         text = f"{accounting['before']} {accounting['number']} {accounting['after']}".strip()
     match = _AMOUNT.fullmatch(text)
-    if match is None:
+    if match is None or (match["sign"] and match["inner"]):
         return None
     after, number_text = match["after"].strip(), match["number"]
     no_cents = _NO_CENTS.match(after)

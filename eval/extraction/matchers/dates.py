@@ -17,7 +17,6 @@ from eval.extraction.matchers.match_result import (
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.strings import match_exact_text, match_partial_text
 from eval.extraction.settings import Matching
-from kg.base.plain_text import list_words
 
 MAX_DATE_LENGTH = 64
 """Maximum length of a text that is parsed as a date."""
@@ -80,23 +79,23 @@ _MONTH_FIRST = re.compile(r"(\d{1,2})[-/](\d{4})")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})")
 _WORD_SEPARATORS = re.compile(r"[\s,./-]+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|º|°)?")
-_WEEKDAYS = """
-    monday tuesday wednesday thursday friday saturday sunday
-    mon tue tues wed thu thur thurs fri sat sun
-    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo mi do fr sa so
-    lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim
-    lunes martes miércoles miercoles jueves viernes sábado sabado domingo
-    mié mie jue vie sáb sab dom
-    lunedì martedì mercoledì giovedì venerdì sabato domenica lunedi martedi mercoledi giovedi
-    venerdi gio
-    segunda terça terca quarta quinta sexta feira seg ter qua qui sex
-    maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo
-"""
+_WEEKDAYS = (
+    "monday mon montag mo lundi lun lunes lunedì lunedi segunda seg maandag ma",
+    "tuesday tue tues dienstag mardi martes martedì martedi terça terca ter dinsdag",
+    "wednesday wed mittwoch mi mercredi mer miércoles miercoles mié mie mercoledì mercoledi quarta "
+    "qua woensdag wo",
+    "thursday thu thur thurs donnerstag jeudi jeu jueves jue giovedì giovedi gio quinta qui "
+    "donderdag",
+    "friday fri freitag fr vendredi ven viernes vie venerdì venerdi sexta sex vrijdag vr",
+    "saturday sat samstag sonnabend sa samedi sam sábado sabado sáb sab sabato zaterdag za",
+    "sunday sun sonntag so dimanche dim domingo dom domenica zondag zo",
+)
+_WEEKDAY_NUMBERS = {name: day for day, names in enumerate(_WEEKDAYS) for name in names.split()}
 # Words that a date may contain and that do not change it.
 _FILLERS = frozenset(
     [
         *("of", "the", "de", "del", "den", "der", "le", "el", "di", "г", "года", "r", "roku"),
-        *list_words(_WEEKDAYS),
+        *("do", "feira", *_WEEKDAY_NUMBERS),
     ]
 )
 _TUESDAY_OR_MARCH = "mar"
@@ -201,6 +200,13 @@ def has_same_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool
     return [*map(_drop_midnight, first)] == [*map(_drop_midnight, second)]
 
 
+def differ_in_weekday(first: str, second: str) -> bool:
+    """Returns whether two dates name different days of the week, in whatever language."""
+    words = (_WORD_SEPARATORS.split(fold_case(text)) for text in (first, second))
+    days = [{_WEEKDAY_NUMBERS[word] for word in one if word in _WEEKDAY_NUMBERS} for one in words]
+    return all(days) and days[0].isdisjoint(days[1])
+
+
 def is_ambiguous_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool:
     """Returns whether one text has two readings as a date, and the other is one of these."""
     readings = sorted((first, second), key=len)
@@ -281,8 +287,9 @@ def _parse_worded_date(text: str) -> _Date | None:
     month: int | None = None
     day: int | None = None
     months = [word for word in words if word in MONTHS or word in _MONTH_ABBREVIATIONS]
-    if len(months) > 1 and _TUESDAY_OR_MARCH in months:
-        words.remove(_TUESDAY_OR_MARCH)
+    has_day = any(map(_ORDINAL.fullmatch, words))
+    if len(months) > 1 and words[0] == _TUESDAY_OR_MARCH and has_day:  # "Jan-Mar" are two months
+        del words[0]
     for word in words:
         month_number = MONTHS.get(word) or _MONTH_ABBREVIATIONS.get(word)
         ordinal = _ORDINAL.fullmatch(word)

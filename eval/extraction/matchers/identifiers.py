@@ -26,6 +26,13 @@ _EMAIL = re.compile(r"(?:mailto:)?<?[^@\s<>]+@(?:[^@\s<>.]+\.)+[^@\s<>.]+>?", re
 MAX_EMAIL_LENGTH = 320
 """Maximum length of an e-mail address (RFC 3696)."""
 _WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+MAX_CODE_LENGTH = 128
+_FILE_PATH = re.compile(r"~?(?:/[^\s/]+){2,}/?")
+_MIXED_CODE = re.compile(r"[A-Za-z0-9+/=_-]{8,}")
+_NUMBER = re.compile(r"[0-9]+")
+_CASE_CHANGE = re.compile(r"[a-z](?=[0-9]*[A-Z])|[A-Z](?=[0-9]*[a-z])")
+MIN_CASE_CHANGES = 4
+"""Minimum number of changes between small letters and capitals in a code whose case counts."""
 MIN_PHONE_DIGITS = 7
 """A number without country code matches one with a country code only if it has this many digits."""
 
@@ -60,6 +67,19 @@ def differs_in_path(first: str, second: str) -> bool:
     """Returns whether two texts are web addresses that differ in what follows the host."""
     rests = _read_path(first), _read_path(second)
     return None not in rests and rests[0] != rests[1]
+
+
+def is_cased_code(text: str) -> bool:
+    """Returns whether the case of a text counts: a path of files, or a code of mixed letters.
+
+    Such a code has capitals and small letters between several numbers: "dQw4w9WgXcQ".
+    """
+    if len(text) > MAX_CODE_LENGTH:
+        return False
+    if _FILE_PATH.fullmatch(text):
+        return True
+    is_mixed = _MIXED_CODE.fullmatch(text) is not None and len(_NUMBER.findall(text)) > 1
+    return is_mixed and len(_CASE_CHANGE.findall(text)) >= MIN_CASE_CHANGES
 
 
 def _read_path(text: str) -> str | None:

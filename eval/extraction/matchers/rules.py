@@ -24,6 +24,7 @@ from eval.extraction.matchers.currencies import find_currency
 from eval.extraction.matchers.dates import (
     MAX_DATE_LENGTH,
     Moment,
+    differ_in_weekday,
     has_same_date,
     is_ambiguous_date,
     parse_readings,
@@ -195,12 +196,16 @@ def _read_spelling(
         letters=_NO_LETTERS.sub("", folded.replace("&", "and")),
         has_digits=has_digits,
         readings=parse_readings(text, date_order) if is_date else (),
-        amount=parse_amount(text, decimal_mark) if has_digits else None,
+        amount=parse_amount(text, decimal_mark)
+        if has_digits and not _OPEN_RANGE.fullmatch(text)
+        else None,
         currency=find_currency(text) if len(text) <= MAX_CURRENCY_LENGTH else "",
         is_address=is_email(folded) or is_url(folded),
     )
 
 
+_OPEN_RANGE: Final = re.compile(r"\d+ ?-")
+"""A range without an end, as "1950-" of years; a minus after an amount has cents before it."""
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 _read_short_spelling: Final = lru_cache(16_384)(_read_spelling)
 MAX_CACHED_LENGTH: Final = 200
@@ -268,6 +273,7 @@ def _find_structured_rule(
     if first.readings and second.readings:
         is_same_date = has_same_date(first.readings, second.readings)
         if is_same_date is not None:
+            is_same_date &= not differ_in_weekday(first.text, second.text)
             return "dates" if is_same_date else ""
     if "duration" in node.formats:  # elsewhere, "P010D" may be a code
         durations = read_duration(first.text), read_duration(second.text)

@@ -7,7 +7,12 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from eval.extraction.matchers.identifiers import differs_in_path, is_url
+from eval.extraction.matchers.identifiers import (
+    MAX_CODE_LENGTH,
+    differs_in_path,
+    is_cased_code,
+    is_url,
+)
 from eval.extraction.matchers.match_result import (
     EQUAL,
     FULL_SIMILARITY,
@@ -17,7 +22,11 @@ from eval.extraction.matchers.match_result import (
     accept_within,
 )
 from eval.extraction.matchers.normalisation import fold_case, normalise_spacing
-from eval.extraction.matchers.units import differs_in_unit, fold_case_but_units
+from eval.extraction.matchers.units import (
+    differs_in_unit,
+    fold_case_but_units,
+    is_cased_formula,
+)
 from eval.extraction.settings import Matching
 from kg.base.plain_text import list_words
 
@@ -81,13 +90,19 @@ def is_same_but_for_case(first: str, second: str) -> bool:
 def differs_by_case(first: str, second: str) -> bool:
     """Returns whether case tells two texts apart that are the same but for it.
 
-    It does in units, and in web addresses after the host.
+    It does in units and formulas, in codes of mixed letters, and in paths, as in web addresses
+    after the host.
     """
+    if first != second and (is_cased_code(first) or is_cased_code(second)):
+        return True
     return differs_in_unit(first, second) or differs_in_path(first, second)
 
 
 def fold_harmless_case(text: str) -> str:
     """Returns a text in lower case where its case does not count."""
+    is_word = len(text) <= MAX_CODE_LENGTH and " " not in text and not text.islower()
+    if is_word and (is_cased_code(text) or is_cased_formula(text)):
+        return text
     if not _CASED.search(text):
         return fold_case(text)
     return text if is_url(text) else fold_case_but_units(text)

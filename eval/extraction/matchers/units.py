@@ -37,6 +37,8 @@ _ELEMENTS: Final = frozenset(
 )
 """Symbols of elements of which both letters are elements too: "Co" is cobalt and "CO" a gas. Words
 such as "No" and "Si" (yes) are left out."""
+_FORMULA: Final = re.compile(r"(?=[^0-9]*[0-9])(?:[A-Z][a-z]?[0-9]{0,3}){1,12}")
+"""A formula with a number: "CoCl2"; "COCl2" is another one."""
 _WORDS: Final = {
     "year": "y yrs jahr jahre jahren an ans année années año años anno anni ano anos jaar jaren",
     "month": "monat monate monaten mois mes meses mese mesi mês maand maanden",
@@ -83,12 +85,12 @@ def get_unit_registry() -> UnitRegistry[Any]:
 def parse_unit(text: str) -> Any:
     """Returns a unit of ``pint``, read in lower case if it is unknown as written, or ``None``.
 
-    In lower case, "dB/m" and "KB" would be barns.
+    In lower case, "dB/m" and "KB" would be barns, and "US" microseconds.
     """
     unit = _read_unit(text)
     if unit is None:
         unit = _read_unit(text.lower())
-        return None if "barn" in str(unit) else unit
+        return None if "barn" in str(unit) or text == "US" else unit
     return unit
 
 
@@ -153,6 +155,10 @@ def differs_in_unit(first: str, second: str, *, strict: bool = False) -> bool:
         return False
     if len(first) == len(second) == 2 and first.isalpha():
         return _differ_as_symbols(first, second)
+    if first != second and _FORMULA.fullmatch(first) and _FORMULA.fullmatch(second):
+        pairs = ((first[at : at + 2], second[at : at + 2]) for at in range(len(first) - 1))
+        if any(_is_other_element(*pair) or _is_other_element(*pair[::-1]) for pair in pairs):
+            return True
     matches = (_NUMBER_WITH_UNIT.finditer(text) for text in (first, second))
     is_certain = partial(_is_certain_unit, text=first, other=second, is_money=_find_money(first))
     return any(
@@ -180,6 +186,13 @@ def fold_case_but_units(text: str) -> str:
         if is_unit and (is_only_so or not is_same_unit(unit, unit.lower())):
             folded = folded[: match.start("unit")] + unit + folded[match.end("unit") :]
     return folded
+
+
+def is_cased_formula(text: str) -> bool:
+    """Returns whether a text is a formula that would be another one in another case: "CoCl2"."""
+    return _FORMULA.fullmatch(text) is not None and any(
+        text[at : at + 2].capitalize() in _ELEMENTS for at in range(len(text) - 1)
+    )
 
 
 def _find_money(text: str) -> Callable[[], bool]:
@@ -210,10 +223,13 @@ def _differ_as_symbols(first: str, second: str) -> bool:
 
     "Mg" and "mg" are two units, "Co" is an element and "CO" two; "DE" is "de", and "GO" is "Go".
     """
-    for one, other in ((first, second), (second, first)):
-        if one in _ELEMENTS and other.isupper():
-            return True
+    if _is_other_element(first, second) or _is_other_element(second, first):
+        return True
     return not is_same_unit(first, second)
+
+
+def _is_other_element(first: str, second: str) -> bool:
+    return first in _ELEMENTS and second == first.upper()
 
 
 def is_same_unit(first: str, second: str) -> bool:
@@ -231,6 +247,8 @@ def is_same_unit(first: str, second: str) -> bool:
     if len(first) > 1 and data[0] and data[1]:
         return _read_data_unit(data[0]) == _read_data_unit(data[1])
     units = _read_unit(first), _read_unit(second)
+    if _differs_in_prefix(first, second) or _differs_in_prefix(second, first):
+        return False
     if units[0] is None or units[1] is None or units[0] == units[1]:
         return True
     if len(first) > 1 and units[0].dimensionality == units[1].dimensionality:
@@ -242,6 +260,22 @@ def is_same_unit(first: str, second: str) -> bool:
         for one, other in ((first, second), (second, first))
     )
     return is_capitalised or any(map(_UNLIKELY_UNIT.search, map(str, units)))
+
+
+def _differs_in_prefix(first: str, second: str) -> bool:
+    """Returns whether one is "mHz", and the other has a large prefix in capitals: "MHZ".
+
+    "NM" are nautical miles or newton metres, and no nanometres.
+    """
+    if (first, second) == ("NM", "nm"):
+        return True
+    if not first.startswith("M") or not second.startswith("m") or _read_unit(first) is not None:
+        return False
+    for base in (second[1:], second[1:].lower()):
+        small, plain = _read_unit(f"m{base}"), _read_unit(base)
+        if small is not None and plain is not None:
+            return bool(small.dimensionality == plain.dimensionality)
+    return False
 
 
 def _read_data_unit(match: re.Match[str]) -> str:

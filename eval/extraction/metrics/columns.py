@@ -207,11 +207,13 @@ def compute_outcome_columns(
     was_retried = (integers[:, INTEGER_COLUMNS.index("retries")] > 0).astype(np.float64)
     checked = scored * (1 - select_columns(integers, INTEGER_COLUMNS, ["unchecked"])[:, 0])
     is_ok = sum((outcome_flags[name] for name in VALID_OUTCOMES), np.zeros(len(outcome)))
-    flags = ("match", "match_literal", "valid_literal")
+    flags = ("match", "match_literal")
+    valid_literal = select_columns(integers, INTEGER_COLUMNS, ["valid_literal"])[:, 0]
     columns = {
         "rows": np.ones(len(outcome)),
         "checked": checked,
         "checked_ok": checked * is_ok,
+        "valid_literal": checked * valid_literal,
         **outcome_flags,
         "ok": is_ok,
         "has_nulls": scored * (select_columns(integers, INTEGER_COLUMNS, ["nulls"])[:, 0] > 0),

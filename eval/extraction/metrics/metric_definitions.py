@@ -93,6 +93,7 @@ FIELD_METRICS: Mapping[Average, tuple[RatioMetric, ...]] = {
 
 _QUALITY_SCORE = "extraction_quality_score"
 _SCORED_ROWS: Mapping[str, float] = {"scored": 1.0}
+_WITHOUT_SCHEMA = "no sample with a usable schema was scored"
 
 
 def _build_sample_metric(
@@ -127,11 +128,13 @@ SAMPLE_METRICS: tuple[RatioMetric, ...] = (
         "schema_validity",
         {"checked_ok": 1.0},
         {"checked": 1.0},
-        "no sample with a usable schema was scored",
+        _WITHOUT_SCHEMA,
     ),
     _build_sample_metric("exact_match", {"match": 1.0}, _SCORED_ROWS),
     _build_sample_metric("exact_match_of_valid", {"match": 1.0}, {"ok": 1.0}, "no reply is valid"),
-    _build_sample_metric("schema_validity_literal", {"valid_literal": 1.0}, _SCORED_ROWS),
+    _build_sample_metric(
+        "schema_validity_literal", {"valid_literal": 1.0}, {"checked": 1.0}, _WITHOUT_SCHEMA
+    ),
     _build_sample_metric("exact_match_literal", {"match_literal": 1.0}, _SCORED_ROWS),
 )
 """Metrics that have a value for each single sample."""

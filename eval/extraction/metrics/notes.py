@@ -8,7 +8,9 @@ from eval.extraction.metrics.measurement_plan import MeasurementPlan
 from eval.extraction.metrics.system_rows import INTEGER_COLUMNS, SystemRows
 from eval.extraction.record import Estimate, Outcomes
 from eval.stats.bootstrap import RESAMPLES
+from kg.base.plain_text import clean_text
 
+_MAX_SHOWN = 8
 FEW_SAMPLES = 30
 """Below this number of samples, a note warns that only large differences can be detected."""
 
@@ -36,10 +38,15 @@ def system_notes(
         treatment = (
             "as entirely wrong" if plan.invalid == "zero" else "by the fields that are right"
         )
+        said = (
+            f"The headline counts them {treatment}; the other policy is given next to it."
+            if plan.headline != "field_accuracy_macro"
+            else "The headline counts what is right in those that are JSON; the quality score "
+            f"counts them {treatment}, and the other policy is given next to it."
+        )
         yield (
             f"{n_unusable} replies are invalid under their schema ({outcomes.unparsable} of them "
-            f"not JSON). The headline counts them {treatment}; the other policy is given next to "
-            "it."
+            f"not JSON{_list_problems(system_rows)}). {said}"
         )
     if outcomes.nulls:
         yield (
@@ -70,6 +77,16 @@ def system_notes(
             f"{n_bounded} replies have arrays that are too large for an optimal alignment: their "
             "scores may be too low."
         )
+
+
+def _list_problems(system_rows: SystemRows) -> str:
+    """Lists why replies are not JSON, the most frequent reason first."""
+    found = sorted(system_rows.unreadable.items(), key=lambda one: (-one[1], one[0]))
+    shown = ", ".join(
+        f"{clean_text(problem, 80)} {count:,}" for problem, count in found[:_MAX_SHOWN]
+    )
+    more = ", …" if len(found) > _MAX_SHOWN else ""
+    return f": {shown}{more}" if shown else ""
 
 
 def count_ambiguous_values(system_rows: SystemRows) -> int:

@@ -51,6 +51,8 @@ NO_RECOMMENDATION: Final = "No recommendation: the score or the hallucination ra
 _GOOD_GRADES = ("A+", "A")
 _BAD_GRADES = ("C", "D", "F")
 _MAX_ENTRIES = 5
+_FEW_EXACT = 0.5
+"""Share of extractions that are right as a whole below which a verdict on fields says so."""
 _MIN_F1_GAP = 0.05
 """Minimum difference in F1 for a group to be listed as a weakness."""
 
@@ -104,7 +106,7 @@ def build_recommendation(
             name: _select_verdict(_evaluate_branches(group.metrics, of_group), group.metrics)
             for name, group in breakdowns["complexity"].groups.items()
         },
-        strengths=tuple(_iter_strengths(metrics, grades)),
+        strengths=tuple(_iter_strengths(metrics, grades, headline)),
         weaknesses=tuple(_iter_weaknesses(metrics, grades, breakdowns, errors)),
     )
 
@@ -244,6 +246,13 @@ def _iter_caveats(branches: Sequence[Branch], metrics: Mapping[str, Estimate]) -
             f"similar values: the field accuracy is "
             f"{_format_number('field_accuracy_macro', accuracy.value)}"
         )
+    exact = metrics.get("exact_match")
+    share = None if exact is None else exact.value
+    if score_check.metric == "field_accuracy_macro" and share is not None and share < _FEW_EXACT:
+        yield (
+            f"the verdict follows the fields: as a whole, {_format_number('exact_match', share)} "
+            "of the extractions are right (exact match)"
+        )
     if score.missing and score.worst is not None and score.worst < score_check.limit:
         calls = "call" if score.missing == 1 else "calls"
         yield (
@@ -262,8 +271,14 @@ def _describe_check(check: Check) -> str:
     )
 
 
-def _iter_strengths(metrics: Mapping[str, Estimate], grades: Sequence[Grade]) -> Iterator[str]:
-    good_grades = [grade for grade in grades if grade.grade in _GOOD_GRADES]
+def _iter_strengths(
+    metrics: Mapping[str, Estimate], grades: Sequence[Grade], headline: Headline
+) -> Iterator[str]:
+    # Of extractions made elsewhere, no call is known.
+    left_out = ("success_rate",) if headline == "field_accuracy_macro" else ()
+    good_grades = [
+        grade for grade in grades if grade.grade in _GOOD_GRADES and grade.metric not in left_out
+    ]
     for grade in good_grades[:_MAX_ENTRIES]:
         # With few samples the interval may include a bad grade even if the value is 100 %. The
         # text then says so.

@@ -8,10 +8,11 @@ compare the repeats.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -85,11 +86,13 @@ class SystemRows:
         diagnostics: ``errors``, ``error_fields``, ``confusion``, ``rules``, ``composite``,
             ``token_f1``, ``levenshtein``, ``containment`` → counts over the scored rows.
         violations: why replies are invalid, by keyword and field.
+        unreadable: why replies are not JSON → number of replies.
         output_hashes: hashes for comparing repeats; ``None`` unless ``repeated``.
     """
 
     def __init__(self, *, repeated: bool = False) -> None:
         self.violations = ViolationSums()
+        self.unreadable: Counter[str] = Counter()
         self.ids: dict[str, int] = {}
         self.domains: dict[str, int] = {}
         self.languages: dict[str, int] = {}
@@ -114,6 +117,8 @@ class SystemRows:
         score = row.score
         sample_position = self.ids.setdefault(row.id, len(self.ids))
         outcome = _outcome_code(row)
+        if OUTCOMES[outcome] == "unparsable":
+            _add_counts(self.unreadable, {_shorten_problem(row.problem): 1})
         if self.output_hashes is not None and outcome != ERROR:
             self.output_hashes.add_reply(sample_position, row.predicted, parsed=score.parsed)
         self._fields.extend(self._field_counts(score, len(self)))
@@ -295,6 +300,16 @@ def _outcome_code(row: ExtractionRow) -> int:
     if not row.score.valid:
         return OUTCOMES.index("invalid")
     return OUTCOMES.index("nulls" if row.score.nulls else "ok")
+
+
+def _shorten_problem(problem: str) -> str:
+    """Returns why a reply is not JSON, without its place and words."""
+    return _PLACE.sub("", problem.removeprefix("not JSON: ")) or "no reason is known"
+
+
+_PLACE: Final = re.compile(
+    r" at line.*|:? the text ends before.*|, and nothing says.*|, “.*| '\w.*?'"
+)
 
 
 def _depth_key(key: str) -> str:

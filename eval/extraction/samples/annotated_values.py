@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from eval.extraction.matchers.schema_nodes import SchemaNode
+from eval.extraction.samples.column_names import simplify_name
 from eval.extraction.samples.envelopes import QUOTE_LISTS
 from eval.harness.predictions.rows import MAX_DEPTH
 
@@ -32,6 +33,42 @@ _ANNOTATIONS: Final = frozenset(
 """Keys that say where a value was found, or how sure it is, in lower case without separators."""
 _UNIT_KEYS: Final = frozenset(("unit", "units", "unitofmeasure", "uom", "currency", "currencycode"))
 """Keys with a part of the value itself, in lower case without separators."""
+_DENIALS: Final = frozenset(
+    (
+        *("negated", "isnegated", "negation", "isnegation", "negative", "isnegative", "denied"),
+        *("absent", "isabsent", "missing", "ismissing", "notfound", "notpresent", "ruledout"),
+        *("hypothetical", "ishypothetical", "rejected", "excluded", "deleted", "crossedout"),
+        *("isnull", "isempty", "incorrect", "iswrong"),
+    )
+)
+"""Keys that deny the value beside them if they are true, in lower case without separators."""
+_AFFIRMATIONS: Final = frozenset(
+    (
+        *("found", "isfound", "wasfound", "present", "ispresent", "exists", "applicable"),
+        *("isapplicable", "asserted", "detected", "correct", "iscorrect"),
+    )
+)
+"""Keys that deny it if they are false."""
+_STATES: Final = frozenset(
+    ("status", "state", "polarity", "assertion", "presence", "modality", "assertionstatus")
+)
+"""Keys that deny it in words."""
+_DENYING_WORDS: Final = frozenset(
+    (
+        *("absent", "negated", "negative", "notfound", "notpresent", "missing", "denied"),
+        *("ruledout", "excluded", "hypothetical", "rejected", "notapplicable", "neg", "false"),
+        *("deleted", "incorrect", "wrong"),
+    )
+)
+_SCALES: Final = frozenset(
+    (
+        *("scale", "scalefactor", "scaling", "multiplier", "factor", "magnitude"),
+        *("exponent", "power", "powerof10", "operator", "comparator"),
+        "inequality",
+    )
+)
+"""Keys that make another number of the one beside them."""
+_NEUTRAL_SCALES: Final = ("", "1", "1.0", "one", "ones", "unit", "units", "none", "=", "==")
 _BARE_NUMBER: Final = re.compile(r"[+-]?\d[\d.,' ]*")
 
 
@@ -45,6 +82,10 @@ class PlainValues(msgspec.Struct, frozen=True):
     """Keys beside values that were left out, without the confidences."""
     joined: frozenset[str] = frozenset()
     """Keys whose unit or currency became a part of the text."""
+    changed: frozenset[str] = frozenset()
+    """Keys that deny or change the value beside them, so that it was not taken out."""
+    is_annotated: bool = True
+    """Whether any value was taken out."""
 
 
 def list_value_places(expected: Any) -> frozenset[tuple[str, ...]]:
@@ -91,6 +132,8 @@ def split_annotations(
     something else than an object. One with nothing but "value" is one beside others. Where the
     schema asks for a text, a number and the unit or currency beside it are one, unless the schema
     has a field for the unit beside that text, lists or describes its values, or gold has no unit.
+    An object with a key that denies the value or makes another one of it (``{"value": "A",
+    "negated": true}``) is not read as that value.
 
     Args:
         value: an extraction.
@@ -102,6 +145,7 @@ def split_annotations(
         The values without annotations; ``None`` if there are none.
     """
     found = has_confidences = False
+    changed: set[str] = set()
     left_out: set[str] = set()
     joined: set[str] = set()
 
@@ -115,7 +159,11 @@ def split_annotations(
             element, inside = node.get_element(), (*place, "[]")
             pairs = [split(inner, element, around, inside, level + 1) for inner in part]
             return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        if place not in own_places and _is_annotated(part, node):
+        is_wrapper = place not in own_places and _is_annotated(part, node)
+        if is_wrapper and (keys := _list_changing_keys(part)):
+            changed.update(keys)
+            part = {key: part[key] for key in ("value", *keys)}
+        elif is_wrapper:
             found |= len(part) > 1 or _asks_for_other(node)
             plain, confidences = split(part["value"], node, around, place, level + 1)
             key = next((key for key in CONFIDENCE_KEYS if key in part), None)
@@ -139,9 +187,34 @@ def split_annotations(
 
     plain, confidences = split(value, root, root, ())
     if not found:
-        return None
+        only_changed = PlainValues(plain, changed=frozenset(changed), is_annotated=False)
+        return only_changed if changed else None
     confidences = confidences if has_confidences else None
-    return PlainValues(plain, confidences, frozenset(left_out), frozenset(joined))
+    return PlainValues(
+        plain, confidences, frozenset(left_out), frozenset(joined), frozenset(changed)
+    )
+
+
+def _list_changing_keys(part: dict[str, Any]) -> list[str]:
+    """Lists the keys beside a value that deny it or make another one of it."""
+    if part["value"] in (None, "", [], {}):
+        return []
+    return [key for key in part if _changes_value(part["value"], simplify_name(key), part[key])]
+
+
+def _changes_value(value: Any, name: str, said: Any) -> bool:
+    """Returns whether what is said under a name, in any form, denies or changes a value."""
+    word = str(said).lower().replace("_", "").replace(" ", "")
+    if name in _DENIALS:
+        return word in ("true", "yes")
+    if name in _AFFIRMATIONS:
+        return word in ("false", "no")
+    if name in _STATES:
+        return word in _DENYING_WORDS
+    if name == "sign":
+        is_minus = str(value).strip().startswith(("-", "−", "("))
+        return word in ("-", "−", "minus", "negative", "-1") and not is_minus
+    return name in _SCALES and word not in _NEUTRAL_SCALES
 
 
 def _join_unit(plain: Any, part: dict[str, Any], node: SchemaNode) -> tuple[str, str]:
@@ -149,7 +222,7 @@ def _join_unit(plain: Any, part: dict[str, Any], node: SchemaNode) -> tuple[str,
 
     Both are empty unless the schema asks for any text and there is one unit.
     """
-    keys = [key for key in part if _simplify(key) in _UNIT_KEYS and part[key]]
+    keys = [key for key in part if simplify_name(key) in _UNIT_KEYS and part[key]]
     is_restricted = node.allowed is not None or node.has_pattern or bool(node.formats)
     if node.types != ("string",) or is_restricted or len(keys) != 1 or isinstance(plain, bool):
         return "", ""
@@ -166,26 +239,22 @@ def _has_unit_field(around: SchemaNode, place: tuple[str, ...], unit_key: str) -
     For "weight" and "unit", it is "unit", "uom" or "weight_unit".
     """
     field = next((step for step in reversed(place) if step != "[]"), "")
-    is_currency = _simplify(unit_key).startswith("currency")
+    is_currency = simplify_name(unit_key).startswith("currency")
     units = {unit for unit in _UNIT_KEYS if unit.startswith("currency") == is_currency}
-    names = units | {f"{_simplify(field)}{unit}" for unit in units}
-    return any(_simplify(key) in names for key in around.keys if key != field)
+    names = units | {f"{simplify_name(field)}{unit}" for unit in units}
+    return any(simplify_name(key) in names for key in around.keys if key != field)
 
 
 def _is_annotated(part: dict[str, Any], node: SchemaNode) -> bool:
     """Returns whether an object is a value with annotations, by its keys and the schema."""
     if "value" not in part or not node.keys.keys().isdisjoint(part):
         return False
-    others = (_simplify(key) for key in part if key != "value")
+    others = (simplify_name(key) for key in part if key != "value")
     return (
         _asks_for_other(node)
         or any(key in part for key in CONFIDENCE_KEYS)
         or _ANNOTATIONS.issuperset(others)
     )
-
-
-def _simplify(key: str) -> str:
-    return key.lower().replace("_", "").replace("-", "")
 
 
 def _asks_for_other(node: SchemaNode) -> bool:

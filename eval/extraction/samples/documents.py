@@ -26,9 +26,13 @@ _ARTIFACTS: Final = (".images", ".parse", ".screenshots")
 """Endings of folders in which parsers leave what belongs to one document, also results."""
 
 _MARKERS = re.compile(
-    r"(?:[._-](?:gold|golden|schema|test|result|label|labels|expected|prediction|pred|output))+$",
+    r"(?:[._-](?:gold|golden|schema|test|result|label|labels|expected|prediction|pred|output"
+    r"|extracted|extraction|predicted|gt)|\.(?:pdf|png|jpe?g|tiff?|docx?|html?))+$",
     re.IGNORECASE,
 )
+
+_RESULT_NAMES: Final = ("result", "output", "prediction", "extraction", "extracted", "response")
+"""Names of files that are named by their folder: "a1/result.json"."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -115,6 +119,8 @@ def iter_names(path: Path, folder: Path) -> Iterator[str]:
     if parent != ".":
         yield f"{parent}/{stem}"
         yield f"{path.parent.name}/{stem}"
+        if stem.lower() in _RESULT_NAMES:
+            yield path.parent.name
     yield stem
     yield path.name.removesuffix(path.suffix)
     yield path.name

@@ -13,14 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.extraction.samples.column_names import find_names
 from eval.extraction.samples.server_replies import read_server_reply
 from eval.extraction.verdicts.quotes import QUOTE_TEXTS
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 VALUE_KEYS: Final = (
-    *("value", "prediction", "predicted", "extraction", "extracted", "extracted_data"),
-    *("output", "data", "result", "response", "model_output", "modelOutput", "answer", "content"),
+    *("value", "prediction", "predicted", "predicted_output", "predicted_json", "extraction"),
+    *("extracted", "extracted_data", "extracted_json"),
+    *("output", "data", "result", "response", "model_output", "answer", "content"),
     *("parsed", "structured_output", "arguments", "fields", "tool_calls", "choices", "candidates"),
     *("message", "body"),
 )
@@ -42,6 +44,8 @@ QUOTE_LISTS: Final = ("field_citations", "citations", "evidence", "quotes")
 """Keys beside an extraction with a list of quotes."""
 FIELD_KEYS: Final = ("field_path", "field", "path", "json_path")
 """Keys of a quote with the field that it supports."""
+NAME_KEYS: Final = ("name", "key", "field", "field_name", "label")
+"""Keys of an element of a list with the name of the field whose value it has."""
 MAX_QUOTES: Final = 10_000
 MAX_QUOTE_CHARACTERS: Final = 10_000
 
@@ -65,19 +69,23 @@ class Record(msgspec.Struct, frozen=True):
     """Why there is no extraction; otherwise empty."""
     quotes: tuple[tuple[str, str], ...] = ()
     """Field (or an empty text) and quoted words, from beside the extraction."""
+    disputed: frozenset[str] = frozenset()
+    """Keys of which pages have several values."""
 
 
-def open_record(value: Any, declared: Collection[str]) -> Record:
+def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = True) -> Record:
     """Takes an extraction out of its record, if there is one.
 
     Args:
         value: a prediction as JSON.
         declared: the keys that the schema (or, without one, the expected output) has at the top.
+        joins_pages: whether a list of extractions is one extraction, page by page.
     """
     keys: list[str] = []
     quotes: list[tuple[str, str]] = []
     current = value
     form, reason = "its record", ""
+    disputed: frozenset[str] = frozenset()
     while isinstance(current, dict | list) and len(keys) < _MAX_LEVELS:
         reply = read_server_reply(current, declared, lambda one: count_declared_keys(one, declared))
         if reply is not None:
@@ -108,10 +116,16 @@ def open_record(value: Any, declared: Collection[str]) -> Record:
                 current = parse_json(current)
             except NotJsonError:
                 break
-    if isinstance(current, list) and _are_pages(current, declared):
+    if joins_pages and isinstance(current, list) and _are_pages(current, declared):
+        is_extract_bench = keys[-1:] == ["extracted_data"]
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
-        current = _join_pages(current)
-    return Record(current, ".".join(keys), form, reason, quotes=tuple(quotes[:MAX_QUOTES]))
+        current, disputed = _join_pages(current, keeps_first=is_extract_bench)
+    named = _read_named_values(current, declared)
+    if named is not None:
+        keys = [*keys[:-1], f"{keys[-1] if keys else ''}[{named[0]}]"]
+        current = named[1]
+    quoted = tuple(quotes[:MAX_QUOTES])
+    return Record(current, ".".join(keys), form, reason, quotes=quoted, disputed=disputed)
 
 
 def _choose_part(parts: list[Any]) -> Any:
@@ -131,17 +145,60 @@ def _are_pages(values: list[Any], declared: Collection[str]) -> bool:
     )
 
 
-def _join_pages(pages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Joins the extractions of pages as ExtractBench does: all lists, the first of other values."""
+def _read_named_values(parts: Any, declared: Collection[str]) -> tuple[str, dict[str, Any]] | None:
+    """Reads a list of ``{"name": "total", "value": 80}`` as an object, and names the key of names.
+
+    ``None`` for anything else: all must have a name of their own and a value, most names must be
+    declared, and neither key.
+    """
+    if not isinstance(parts, list) or not parts or not all(isinstance(one, dict) for one in parts):
+        return None
+    for key in find_names(parts[0], NAME_KEYS):
+        names = [part.get(key) for part in parts if "value" in part]
+        known = {name for name in names if isinstance(name, str)}
+        if len(known) == len(parts) and len(known & frozenset(declared)) > len(parts) / 2:
+            rests = [{k: v for k, v in part.items() if k != key} for part in parts]
+            return key, {
+                part[key]: rest["value"] if len(rest) == 1 else rest
+                for part, rest in zip(parts, rests, strict=True)
+            }
+    return None
+
+
+def _join_pages(
+    pages: list[dict[str, Any]], *, keeps_first: bool
+) -> tuple[dict[str, Any], frozenset[str]]:
+    """Joins the extractions of pages; also returns the keys of which they have several values.
+
+    Lists and objects are joined. Several values of a field are kept as a list, and so are not right
+    where one is asked for; ExtractBench takes the first.
+    """
     joined: dict[str, Any] = {}
+    others: dict[str, list[Any]] = {}
+    disputed: set[str] = set()
     for page in pages:
         for key, value in page.items():
             known = joined.get(key)
-            if isinstance(known, list) and isinstance(value, list):
-                joined[key] = [*known, *value]
-            elif known in (None, "", [], {}):
+            if known in (None, "", [], {}):
                 joined[key] = value
-    return joined
+            elif isinstance(known, list) and isinstance(value, list):
+                joined[key] = [*known, *value]
+            elif value in (None, "", [], {}) or _fold_text(value) == _fold_text(known):
+                continue
+            elif isinstance(known, dict) and isinstance(value, dict) and not keeps_first:
+                joined[key], inner = _join_pages([known, value], keeps_first=False)
+                disputed |= inner
+            elif all(_fold_text(value) != _fold_text(other) for other in others.get(key, ())):
+                disputed.add(key)
+                others.setdefault(key, []).append(value)
+    if not keeps_first:
+        joined |= {key: [joined[key], *values] for key, values in others.items()}
+    return joined, frozenset(disputed)
+
+
+def _fold_text(value: Any) -> Any:
+    """Returns a text without its case and white space at the ends; other values as they are."""
+    return value.strip().casefold() if isinstance(value, str) else value
 
 
 def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
@@ -154,8 +211,8 @@ def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:
         return bool(record)
     return any(
         count_declared_keys(record[key], declared) > n_own
-        for key in VALUE_KEYS
-        if key in record and key not in declared
+        for key in find_names(record, VALUE_KEYS)
+        if key not in declared
     )
 
 
@@ -173,24 +230,25 @@ def _find_value_key(
     record: dict[str, Any], declared: Collection[str], keys: Sequence[str]
 ) -> str | None:
     """Returns the key of the extraction, or of a record around it."""
+    known = find_names(record, keys)
     found = [
         key
-        for key in keys
-        if isinstance(record.get(key), dict | list) and (record[key] or key not in _REPLY_LISTS)
+        for key in known
+        if isinstance(record[key], dict | list) and (record[key] or key not in _REPLY_LISTS)
     ]
     for key in found:
         if count_declared_keys(record[key], declared):
             return key
     if found:
         return found[0]
-    texts = [key for key in keys if isinstance(record.get(key), str)]
+    texts = [key for key in known if isinstance(record[key], str)]
     return texts[0] if texts else None
 
 
 def find_error(record: Mapping[str, Any]) -> str:
     """Finds why a record has no extraction; empty if it does not say."""
-    for key in _ERROR_KEYS:
-        if record.get(key):
+    for key in find_names(record, _ERROR_KEYS):
+        if record[key]:
             return clean_text(str(record[key]), 300)
     status = record.get("status")
     if isinstance(status, str) and status.lower() in _FAILED_STATUSES:

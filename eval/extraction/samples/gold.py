@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from eval.extraction.matchers.schema_nodes import check_matchers
+from eval.extraction.samples.column_names import rename_columns
 from eval.extraction.samples.documents import read_document
-from eval.extraction.samples.gold_folder import complete_row, is_case, read_gold_folder
+from eval.extraction.samples.gold_folder import complete_row, read_gold_folder
 from eval.extraction.samples.gold_records import (
     describe_places,
+    is_gold_row,
+    is_single_object,
     list_declared_keys,
     list_gold_rows,
+    read_case,
 )
 from eval.extraction.samples.loader import (
     SHIPPED,
@@ -82,8 +86,9 @@ def _iter_rows(
         try:
             yield from read_gold_folder(path, schema, predictions, notes)
         except MissingFileError as error:
-            inside = [one for one in predictions if one.resolve().is_relative_to(path.resolve())]
-            if not inside:
+            if path.resolve() in {one.resolve() for one in predictions}:
+                raise
+            if not any(one.resolve().is_relative_to(path.resolve()) for one in predictions):
                 raise
             raise MissingFileError(
                 "the folder has no gold beside the predictions",
@@ -94,9 +99,10 @@ def _iter_rows(
     if path.suffix.lower() == ".json":
         document = read_document(path)
         value = document.value
-        if isinstance(value, dict):
-            rows = [value]
-            if not is_case(value):
+        if isinstance(value, dict) or (schema is None and _is_gold_in_array(value)):
+            case = read_case(value)
+            rows = [] if case is None else [case]
+            if case is None:
                 found = list_gold_rows(value, path.stem, list_declared_keys(schema))
                 notes += describe_places({found.place: 1} if found.place else {}, 1)
                 rows = found.rows
@@ -112,6 +118,11 @@ def _iter_rows(
             for row in iter_file_rows(path)
         ),
     )
+
+
+def _is_gold_in_array(value: Any) -> bool:
+    """Returns whether a JSON value is an array of one object that is gold, and no row with it."""
+    return is_single_object(value) and not is_gold_row(rename_columns(value[0]), has_schema=True)
 
 
 def read_schema_file(path: Path) -> dict[str, Any]:

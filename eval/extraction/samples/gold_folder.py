@@ -14,10 +14,19 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from eval.extraction.samples.column_names import (
+    COLUMNS,
+    DOCUMENT_PATH_KEYS,
+    GOLD_PATH_KEYS,
+    RULE_KEYS,
+    SCHEMA_KEYS,
+    find_gold_key,
+    has_gold_column,
+)
 from eval.extraction.samples.documents import (
     TEXT_ENDINGS,
     Document,
@@ -28,14 +37,14 @@ from eval.extraction.samples.documents import (
 )
 from eval.extraction.samples.envelopes import list_gold_quotes
 from eval.extraction.samples.gold_records import (
-    DOCUMENT_PATH_KEYS,
     describe_places,
     fits_schema,
+    is_gold_row,
     list_declared_keys,
     list_gold_rows,
+    read_case,
 )
 from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
-from eval.extraction.samples.sample import EXPECTED_KEYS, SCHEMA_KEYS
 from eval.extraction.schemas.schema_wrappers import (
     ANNOTATIONS,
     CHECKING_KEYWORDS,
@@ -46,10 +55,6 @@ from eval.extraction.verdicts.quotes import QUOTES
 from kg.base.errors import MissingFileError, RecordError
 from kg.base.plain_text import clean_text, join_list
 
-GOLD_PATH_KEYS: Final = ("gt_path", "gold_path")
-"""Columns with the path of the file that has the gold."""
-RULE_KEYS: Final = ("_field_rules", "field_rules", "test_rules")
-"""Columns with rules per field, whose evidence has quotes."""
 GOLD_NAMES: Final = frozenset(
     {"gold", "golden", "labels", "label", "ground_truth", "groundtruth", "gt", "expected"}
     | {"annotations", "references", "reference", "answers"}
@@ -58,34 +63,6 @@ GOLD_NAMES: Final = frozenset(
 
 _DOCUMENTS = (".json",)
 _MAX_NOTES = 10
-
-
-def is_case(value: Any) -> bool:
-    """Returns whether a JSON value has schema and gold together."""
-    return (
-        isinstance(value, dict)
-        and any(key in value for key in EXPECTED_KEYS)
-        and any(
-            is_schema(unwrap_schema(value[key])[0]) or isinstance(value[key], str)
-            for key in SCHEMA_KEYS
-            if key in value
-        )
-    )
-
-
-def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
-    """Returns whether a row has a gold value and a schema or a text, or the path of a gold file.
-
-    Args:
-        row: the row; ``None`` if it could not be read.
-        has_schema: whether there is a common schema, so that gold values are enough.
-    """
-    if row is None:
-        return False
-    if any(isinstance(row.get(key), str) for key in GOLD_PATH_KEYS):
-        return True
-    is_complete = has_schema or any(key in row for key in (*SCHEMA_KEYS, "text"))
-    return is_complete and any(key in row for key in EXPECTED_KEYS)
 
 
 def read_gold_folder(
@@ -107,17 +84,19 @@ def read_gold_folder(
     paths = {path.resolve() for path in predictions}
     excluded = {path for path in paths if not folder.resolve().is_relative_to(path)}
     files = [file for file in list_files(folder) if not _is_inside(file, excluded)]
-    row_files = _find_row_files(files, has_schema=schema is not None)
-    if row_files:
-        for file in row_files:
-            yield file.name, _complete_rows(iter_file_rows(file), folder, schema)
-        return
-    documents = [read_document(file) for file in files if file.suffix.lower() in _DOCUMENTS]
-    cases = [document for document in documents if is_case(document.value)]
-    if cases:
-        for document, name in _name_documents(cases, folder):
-            row = {**document.value, "id": document.value.get("id") or name}
-            yield name, _complete_rows(iter([Row(1, row)]), folder, schema)
+    row_files, unmistakable = _find_row_files(files, has_schema=schema is not None)
+    documents: list[Document] = []
+    cases: list[Document] = []
+    if not row_files:
+        documents = [read_document(file) for file in files if file.suffix.lower() in _DOCUMENTS]
+        found = ((document.path, read_case(document.value)) for document in documents)
+        cases = [Document(path, row) for path, row in found if row is not None]
+    for file in row_files or (() if cases else unmistakable):
+        yield file.name, _complete_rows(iter_file_rows(file), folder, schema)
+    for document, name in _name_documents(cases, folder):
+        row = {**document.value, "id": document.value.get("id") or name}
+        yield name, _complete_rows(iter([Row(1, row)]), folder, schema)
+    if row_files or cases or unmistakable:
         return
     yield from _read_pairs(folder, files, documents, schema, excluded, notes)
 
@@ -129,9 +108,13 @@ def _is_inside(file: Path, excluded: Collection[Path]) -> bool:
     return any(path == other or path.is_relative_to(other) for other in excluded)
 
 
-def _find_row_files(files: list[Path], *, has_schema: bool) -> list[Path]:
-    """Returns the files with rows that have gold, of the least depth at which there are any."""
+def _find_row_files(files: list[Path], *, has_schema: bool) -> tuple[list[Path], list[Path]]:
+    """Returns the files with rows that have gold, of the least depth at which there are any.
+
+    First those with a schema or a text, then those with nothing but a column of gold.
+    """
     found: dict[int, list[Path]] = defaultdict(list)
+    unmistakable: dict[int, list[Path]] = defaultdict(list)
     for file in files:
         name = file.name.lower()
         if not name.endswith(ENDINGS):
@@ -142,9 +125,14 @@ def _find_row_files(files: list[Path], *, has_schema: bool) -> list[Path]:
             first = next(iter_file_rows(file), None)
         except RecordError:
             continue  # damaged as a whole; it is no reason to refuse the others
-        if first is not None and is_gold_row(first.values, has_schema=has_schema):
+        if first is None or first.values is None:
+            continue
+        if is_gold_row(first.values, has_schema=has_schema):
             found[len(file.parts)].append(file)
-    return found[min(found)] if found else []
+        elif has_gold_column(first.values, named=True):
+            unmistakable[len(file.parts)].append(file)
+    complete, others = (one[min(one)] if one else [] for one in (found, unmistakable))
+    return complete, others
 
 
 def _starts_with_bracket(file: Path) -> bool:
@@ -167,14 +155,22 @@ def complete_row(row: Row, folder: Path, schema: Any) -> Row:
     """
     values = dict(row.values or {})
     gold_key = next((key for key in GOLD_PATH_KEYS if isinstance(values.get(key), str)), None)
-    if gold_key is not None and not any(key in values for key in EXPECTED_KEYS):
+    declared = list_declared_keys(schema)
+    own_key = find_gold_key(values)
+    has_gold = own_key is not None and own_key not in declared
+    if gold_key is not None and not has_gold:
         path = _resolve_inside(folder, values[gold_key])
         if path is None:
             return Row(row.number, None, f"its {gold_key} names no file in the folder of the data")
         document = read_document(path)
         if document.problem:
             return Row(row.number, None, f"its {gold_key}: {document.problem}")
-        values["expected_output"] = document.value
+        values["expected_output"], has_gold = document.value, True
+    if not has_gold and not declared.isdisjoint(values):
+        # The row has the fields of the schema itself, beside its id.
+        fields = {key: values[key] for key in values if key in declared or key not in COLUMNS}
+        values = {key: values[key] for key in values if key not in fields}
+        values["expected_output"] = fields
     if schema is not None and not any(values.get(key) for key in SCHEMA_KEYS):
         values = {key: value for key, value in values.items() if key not in SCHEMA_KEYS}
         values["schema"] = schema

@@ -12,25 +12,27 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.extraction.matchers.schema_nodes import get_schema_plan
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, get_schema_plan
+from eval.extraction.samples.column_names import (
+    COLUMNS,
+    DOCUMENT_PATH_KEYS,
+    EXPECTED_KEYS,
+    FIELD_LIKE_KEYS,
+    GOLD_PATH_KEYS,
+    ID_KEYS,
+    OFTEN_FIELD_KEYS,
+    SCHEMA_KEYS,
+    has_gold_column,
+    open_gold,
+    rename_columns,
+)
 from eval.extraction.samples.envelopes import count_declared_keys, open_record
-from eval.extraction.samples.sample import DOMAIN_KEYS, EXPECTED_KEYS, ID_KEYS, SCHEMA_KEYS
 from eval.extraction.schemas.schema_validator import SchemaValidator
-from eval.extraction.schemas.schema_wrappers import unwrap_schema
+from eval.extraction.schemas.schema_wrappers import is_schema, unwrap_schema
 from eval.extraction.verdicts.quotes import QUOTES
 from kg.base.errors import SchemaError
 from kg.base.plain_text import clean_text, format_count
 
-DOCUMENT_PATH_KEYS: Final = ("pdf", "doc_path", "file", "file_path", "path", "source_file_path")
-"""Columns with the path of the document that was read."""
-_FIELD_LIKE: Final = ("expected", "gold", "item", "label", "json")
-"""Names of the column with gold that a field may have too; they need an id or a path beside them,
-or to stand alone."""
-_OFTEN_FIELDS: Final = ("item", "label", "json")
-"""Those of them that are fields beside an id too, so that only columns may stand beside them."""
-_COLUMNS: Final = frozenset(
-    (*ID_KEYS, *DOCUMENT_PATH_KEYS, *DOMAIN_KEYS, *SCHEMA_KEYS, *EXPECTED_KEYS)
-) | {"text", "language", "meta"}
 _MIN_ENTRIES: Final = 3
 """Minimum number of objects with the same keys that are samples of their own without a schema."""
 
@@ -56,9 +58,45 @@ def list_declared_keys(schema: Any, expected: Any = None) -> frozenset[str]:
     if isinstance(schema, dict):
         with suppress(SchemaError):
             keys = tuple(get_schema_plan(SchemaValidator.from_schema(schema).schema).root.keys)
-    if not keys and isinstance(expected, dict):
-        keys = tuple(expected)
-    return frozenset(keys)
+    if keys:
+        return frozenset(keys)
+    parts = expected if schema is None and is_single_object(expected) else [expected]
+    if isinstance(expected, dict) and ALTERNATIVES in expected:
+        parts = expected[ALTERNATIVES]
+    return frozenset(key for part in parts if isinstance(part, dict) for key in part)
+
+
+def is_single_object(value: Any) -> bool:
+    """Returns whether a JSON value is an array of one object."""
+    return isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
+
+
+def read_case(value: Any) -> dict[str, Any] | None:
+    """Returns the row of a JSON value that has schema and gold together; ``None`` for others."""
+    if not isinstance(value, dict):
+        return None
+    row = rename_columns(value)
+    has_schema = any(
+        isinstance(row[key], str) or is_schema(unwrap_schema(row[key])[0])
+        for key in SCHEMA_KEYS
+        if key in row
+    )
+    return row if has_schema and has_gold_column(row) else None
+
+
+def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
+    """Returns whether a row has a gold value and a schema or a text, or the path of a gold file.
+
+    Args:
+        row: the row; ``None`` if it could not be read.
+        has_schema: whether there is a common schema, so that gold values are enough.
+    """
+    if row is None:
+        return False
+    if any(isinstance(row.get(key), str) for key in GOLD_PATH_KEYS):
+        return True
+    is_complete = has_schema or any(key in row for key in (*SCHEMA_KEYS, "text"))
+    return is_complete and has_gold_column(row)
 
 
 def list_gold_rows(
@@ -118,11 +156,14 @@ def _read_record(value: Any, name: str, declared: Collection[str]) -> GoldRows |
     """Reads a record with gold and, where a schema can tell, one with an extraction."""
     if not isinstance(value, dict):
         return None
+    known = rename_columns(value, declared)
     for key in EXPECTED_KEYS:
-        if _has_gold(value, key, declared):
-            others = {name: part for name, part in value.items() if name not in EXPECTED_KEYS}
+        gold = open_gold(known, key, declared)
+        if _is_gold(gold, known, key, declared):
+            others = {name: part for name, part in known.items() if name not in EXPECTED_KEYS}
+            own_key = next(name for name, part in value.items() if part is known[key])
             return GoldRows(
-                [{**others, **_make_row(name, value[key])}], f"under {key!r} of its record"
+                [{**others, **_make_row(name, gold)}], f"under {own_key!r} of its record"
             )
     if not declared:
         return None
@@ -135,16 +176,17 @@ def _read_record(value: Any, name: str, declared: Collection[str]) -> GoldRows |
     return GoldRows([row], f"under {clean_text(record.keys, 100)!r} of {record.form}")
 
 
-def _has_gold(record: dict[str, Any], key: str, declared: Collection[str]) -> bool:
-    gold = record.get(key)
-    if not isinstance(gold, dict) or not gold or key in declared:
+def _is_gold(gold: Any, record: dict[str, Any], key: str, declared: Collection[str]) -> bool:
+    """Returns whether the value of a key, opened, is the gold of its record."""
+    kinds = dict if declared or key in FIELD_LIKE_KEYS else dict | list
+    if not isinstance(gold, kinds) or not gold or key in declared:
         return False
     if declared:
         return count_declared_keys(gold, declared) > count_declared_keys(record, declared)
-    if key not in _FIELD_LIKE or len(record) == 1:
+    if key not in FIELD_LIKE_KEYS or len(record) == 1:
         return True
     has_name = any(name in record for name in (*ID_KEYS, *DOCUMENT_PATH_KEYS))
-    return has_name and (key not in _OFTEN_FIELDS or record.keys() <= _COLUMNS)
+    return has_name and (key not in OFTEN_FIELD_KEYS or record.keys() <= COLUMNS)
 
 
 def _read_entries(

@@ -33,6 +33,7 @@ _MARK_NOTES = {
     "wrapper": "with a schema that was taken out of a wrapper",
     "schema": "without a usable schema: their fields are compared, but they count neither as valid "
     "nor as invalid",
+    "metadata": "with keys in their gold that begin with _ or $ and are no fields, left out",
     "gold": "with a gold value that is invalid under its own schema, scored all the same",
     "text": "without a text: whether a value is found in the text is unknown for them",
 }
@@ -84,8 +85,11 @@ def describe_marks(samples: list[Sample]) -> Iterator[str]:
     """Yields a note for each kind of mark, with the number of samples and the first reason."""
     counts: Counter[str] = Counter()
     first: dict[str, str] = {}
+    left_out: set[str] = set()
     for sample in samples:
-        for kind, reason in sample.meta.get(MARKS, {}).items():
+        marks = sample.meta.get(MARKS, {})
+        left_out.update(marks.get("metadata", ()))
+        for kind, reason in marks.items():
             counts[kind] += 1
             first.setdefault(kind, f"{clean_text(sample.id, 60)}: {clean_text(str(reason), 200)}")
     for kind, words in _MARK_NOTES.items():
@@ -93,6 +97,8 @@ def describe_marks(samples: list[Sample]) -> Iterator[str]:
             continue
         n_samples = format_count(len(samples), "sample")
         shown = "" if kind == "text" else f"; the first: {first[kind]}"
+        if kind == "metadata":
+            shown = f": {clean_text(', '.join(sorted(left_out)), 200)}"
         yield f"{counts[kind]:,} of {n_samples} {words}{shown}"
 
 

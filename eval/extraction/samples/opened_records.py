@@ -29,18 +29,32 @@ class PredictedSystem(msgspec.Struct, frozen=True):
 
 
 def open_records(
-    found: Predictions, names: SampleNames, notes: tuple[str, ...] = ()
+    found: Predictions, names: SampleNames, notes: tuple[str, ...] = (), *, is_gold: bool = False
 ) -> PredictedSystem:
-    """Takes extractions out of their records, and counts under which keys they were."""
+    """Takes extractions out of their records, and counts under which keys they were.
+
+    Args:
+        found: the predictions.
+        names: the samples.
+        notes: what a reader must know already.
+        is_gold: whether they come from where the gold does, which may be scored against itself.
+    """
     replies: list[Reply] = []
     places: Counter[str] = Counter()
     foreign_keys: Counter[str] = Counter()
     n_foreign = n_with_confidences = n_annotated = n_joined = n_encoded = 0
+    n_in_array = n_disputed = n_changed = 0
     joined: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+    disputed: frozenset[str] = frozenset()
     for reply in found.replies:
         if reply.status == "ok":
-            record = open_record(reply.value, names.get_declared_keys(reply.id))
+            record = open_record(
+                reply.value,
+                names.get_declared_keys(reply.id),
+                joins_pages=not names.expects_single_object(reply.id),
+            )
             if record.error:
                 reply = Reply(
                     id=reply.id,
@@ -50,6 +64,8 @@ def open_records(
                     problem=record.error,
                 )
             elif record.keys:
+                disputed |= record.disputed
+                n_disputed += bool(record.disputed)
                 places[f"{clean_text(record.keys, 100)!r} of {record.form}"] += 1
                 opened = read_extraction(record.value)
                 quotes = [list(quote) for quote in record.quotes]
@@ -66,12 +82,19 @@ def open_records(
                         filter(None, (record.reason if opened.problem else "", opened.problem))
                     ),
                 )
+        value = names.open_gold(reply.id, reply.value) if is_gold else reply.value
+        fitted = names.fit_value(reply.id, value)
+        if fitted is not reply.value:
+            n_in_array += isinstance(fitted, list)
+            reply = msgspec.structs.replace(reply, value=fitted)
         plain = names.split_annotations(reply.id, reply.value)
         if plain is not None:
-            n_annotated += plain.confidences is None
+            n_annotated += plain.is_annotated and plain.confidences is None
             n_joined += bool(plain.joined)
             joined |= plain.joined
             left_out |= plain.left_out
+            n_changed += bool(plain.changed)
+            changed |= plain.changed
             n_with_confidences += plain.confidences is not None
             confidences = {} if plain.confidences is None else {CONFIDENCES: plain.confidences}
             reply = msgspec.structs.replace(
@@ -87,6 +110,20 @@ def open_records(
         f"{format_count(count, 'extraction')} of {len(replies)} taken from under {place}"
         for place, count in sorted(places.items())
     )
+    if n_disputed:
+        notes += (
+            f"in {n_disputed} of {len(replies)}, pages have several values of a field: "
+            f"{_list_keys(sorted(disputed))}",
+        )
+    if n_changed:
+        notes += (
+            f"{n_changed} of {len(replies)} have objects around values that are not read as these, "
+            f"for keys that say something else: {_list_keys(sorted(changed))}",
+        )
+    if n_in_array:
+        notes += (
+            f"{n_in_array} of {len(replies)} are an object where gold is an array of one: the same",
+        )
     if n_with_confidences:
         notes += (f"{n_with_confidences} of {len(replies)} have values with confidences",)
     if n_annotated:

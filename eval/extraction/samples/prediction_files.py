@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from eval.extraction.samples.column_names import EXPECTED_KEYS, ID_KEYS, find_names
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
 from eval.extraction.samples.envelopes import VALUE_KEYS
 from eval.extraction.samples.opened_records import PredictedSystem, open_records
@@ -23,10 +24,11 @@ from eval.extraction.samples.prediction_rows import (
     make_record,
     mark_failed_row,
 )
-from eval.extraction.samples.sample import ID_KEYS
 from eval.extraction.samples.sample_names import SampleNames
+from eval.extraction.schemas.schema_wrappers import is_schema, unwrap_schema
 from eval.extraction.view import ENCODED_TWICE
 from eval.harness.predictions.reader import (
+    CONFIDENCES,
     PredictionFile,
     PredictionFormat,
     Predictions,
@@ -107,10 +109,14 @@ def read_system(
         EpocheError: see ``read_predictions``; a folder has no prediction on a sample, or it is
             unclear which of its folders has the predictions.
     """
+    is_gold = names.is_source(file.path)
     if file.path.is_dir():
-        return open_records(_read_folder(file, names), names)
-    found, notes = _read_file(file, names, form)
-    return open_records(found, names, notes)
+        rows = [one for one in sorted(file.path.iterdir()) if one.suffix.lower() in _ROW_ENDINGS]
+        if len(rows) != 1 or _has_prediction(file.path, names):
+            return open_records(_read_folder(file, names), names, is_gold=is_gold)
+        file = replace(file, path=rows[0])
+    found, notes = _read_file(file, names, form, is_gold=is_gold)
+    return open_records(found, names, notes, is_gold=is_gold)
 
 
 def describe_system(file: PredictionFile) -> dict[str, Any]:
@@ -120,14 +126,17 @@ def describe_system(file: PredictionFile) -> dict[str, Any]:
         return {"predictions": path.name, "sha256": sha256_file(path)}
     hashes = []
     for member in list_files(path):
-        if member.suffix.lower() == ".json":
+        if member.suffix.lower() in (*_ROW_ENDINGS, ".json"):
             require_file(member, "prediction")
             hashes.append(f"{member.relative_to(path).as_posix()} {sha256_file(member)}\n")
     return {"predictions": path.name, "sha256": sha256_bytes("".join(hashes).encode())}
 
 
 def _find_id(file: Path, folder: Path, names: SampleNames) -> str | None:
+    """Returns the sample that a file is on; none for a schema, unless a sample has its name."""
     if file.suffix.lower() != ".json":
+        return None
+    if file.stem.lower().endswith("schema") and file.stem not in names:
         return None
     found = (names.get_id(name) for name in iter_names(file, folder))
     return next((id_ for id_ in found if id_ is not None), None)
@@ -167,7 +176,16 @@ def _read_folder(file: PredictionFile, names: SampleNames) -> Predictions:
             )
         else:
             groups[path.parent][id_] = path
-    chosen = _choose_groups(folder, {path: group for path, group in groups.items() if group})
+    groups = {path: group for path, group in groups.items() if group}
+    if not groups:
+        found = join_list([f"{name}.json" for one in unknown.values() for name in one][:_MAX_SHOWN])
+        raise MissingFileError(
+            "the folder has no prediction on a sample of this data set",
+            where=str(folder),
+            hint=f"Predictions are JSON files named like the samples' ids, as {names.example}.json"
+            + (f"; here are {clean_text(found, 200)}." if found else "."),
+        )
+    chosen = _choose_groups(folder, groups)
     paths = {id_: path for group in chosen.values() for id_, path in group.items()}
     extra = [name for parent in chosen for name in unknown[parent]]
     replies = [_read_reply(id_, path, file.name, names) for id_, path in paths.items()]
@@ -178,15 +196,12 @@ def _choose_groups(
     folder: Path, groups: Mapping[Path, Mapping[str, Path]]
 ) -> Mapping[Path, Mapping[str, Path]]:
     """Returns the folders with the predictions: all, unless several are on the same sample."""
-    if not groups:
-        raise MissingFileError(
-            "the folder has no prediction on a sample of this data set",
-            where=str(folder),
-            hint="Predictions are JSON files named like the samples' ids.",
-        )
     counts = Counter(id_ for group in groups.values() for id_ in group)
     if max(counts.values()) == 1:
         return groups
+    others = {path: group for path, group in groups.items() if not _are_schemas(group.values())}
+    if others and len(others) < len(groups):
+        return _choose_groups(folder, others)
     preferred = {
         path: group
         for path, group in groups.items()
@@ -202,6 +217,10 @@ def _choose_groups(
         where=str(folder),
         hint="Name one of them, or give the folder without NAME= if each is a system.",
     )
+
+
+def _are_schemas(paths: Iterable[Path]) -> bool:
+    return all(is_schema(unwrap_schema(read_document(path).value)[0]) for path in paths)
 
 
 def _read_reply(id_: str, path: Path, system: str, names: SampleNames) -> Reply:
@@ -220,7 +239,7 @@ def _read_reply(id_: str, path: Path, system: str, names: SampleNames) -> Reply:
 
 
 def _read_file(
-    file: PredictionFile, names: SampleNames, form: PredictionFormat
+    file: PredictionFile, names: SampleNames, form: PredictionFormat, *, is_gold: bool
 ) -> tuple[Predictions, tuple[str, ...]]:
     """Reads a file of rows or one object; also returns notes on how it was read."""
     if file.path.suffix.lower() == ".json":
@@ -233,13 +252,19 @@ def _read_file(
     field_map = dict(form.field_map)
     notes: tuple[str, ...] = ()
     if "id" not in field_map:
-        found_keys = [key for key in (form.id, *ID_KEYS, *_REQUEST_KEYS) if key in columns]
-        if found_keys:
-            field_map["id"] = choose_id_field(rows, found_keys, names)
+        found_keys = find_names(columns, (form.id, *ID_KEYS, *_REQUEST_KEYS))
+        if id_field := choose_id_field(rows, found_keys, names):
+            field_map["id"] = id_field
     if "value" not in field_map and form.value not in columns:
-        for key in [key for key in (*VALUE_KEYS, form.name_field("raw")) if key in columns][:1]:
+        keys = (*VALUE_KEYS, form.name_field("raw"), *(EXPECTED_KEYS if is_gold else ()))
+        for key in find_names(columns, keys)[:1]:
             field_map["value"] = key
             notes += (f"extractions are read from the field {key!r}",)
+    if CONFIDENCES not in columns and any(
+        isinstance(row.get("confidence"), dict) for _, row in rows
+    ):
+        rows = [(where, _move_confidences(row)) for where, row in rows]
+        notes += ("confidences of fields are read from the field 'confidence'",)
     mapped = replace(form, field_map=field_map)
     id_field = mapped.name_field("id")
 
@@ -262,6 +287,17 @@ def _read_file(
         rows = [(where, mark_failed_row(row, mapped)) for where, row in rows]
     found = read_predictions(file, names, mapped, rows)
     return replace(found, replies=_name_samples(found.replies, names, file.path)), notes
+
+
+def _move_confidences(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with an object of confidences, in the shape of the extraction, under its name.
+
+    A number beside such objects is the confidence of the reply.
+    """
+    if not isinstance(row.get("confidence"), dict):
+        return row
+    others = {key: value for key, value in row.items() if key != "confidence"}
+    return {**others, CONFIDENCES: row["confidence"]}
 
 
 def _name_samples(replies: Iterable[Reply], names: SampleNames, path: Path) -> tuple[Reply, ...]:

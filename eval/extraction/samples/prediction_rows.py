@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from eval.extraction.samples.column_names import DOCUMENT_PATH_KEYS, find_names
 from eval.extraction.samples.envelopes import find_error
 from eval.extraction.samples.sample_names import SampleNames
 from eval.harness.predictions.reader import PredictionFormat
@@ -15,10 +16,14 @@ def choose_id_field(
 ) -> str:
     """Returns the field whose values are ids of samples in most rows; the first of several.
 
-    A line of a batch has an id of its own beside that of the sample.
+    A line of a batch has an id of its own beside that of the sample. Where none is an id, the
+    path of the document is one if it names a sample.
     """
-    counts = {field: sum(str(row.get(field)) in names for _, row in rows) for field in fields}
-    return max(fields, key=counts.__getitem__)
+    paths = find_names({key for _, row in rows for key in row}, DOCUMENT_PATH_KEYS)
+    candidates = [*fields, *paths]
+    counts = {field: sum(str(row.get(field)) in names for _, row in rows) for field in candidates}
+    best = max(candidates, key=counts.__getitem__, default="")
+    return best if best in fields or counts.get(best) else next(iter(fields), "")
 
 
 def are_extractions(

@@ -16,6 +16,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
+from eval.extraction.samples.column_names import SCHEMA_KEYS, rename_columns
 from eval.harness.predictions.rows import iter_workbook_rows
 from kg.base.errors import MissingExtraError, RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
@@ -41,7 +42,7 @@ _ZIP = b"PK\x03\x04"
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row of a file."""
+    """One row of a file, its known columns under the names of ``column_names``."""
 
     number: int
     """Number of the row, from 1; for JSON lines the line number."""
@@ -63,7 +64,7 @@ def iter_file_rows(path: Path) -> Iterator[Row]:
         start = handle.read(4)
     if start == _ZIP:
         for where, values in iter_workbook_rows(path):
-            yield Row(int(where.rpartition(":")[2]) - 1, values)
+            yield Row(int(where.rpartition(":")[2]) - 1, rename_columns(values))
         return
     if start == _PARQUET:
         yield from _iter_parquet(path)
@@ -132,7 +133,7 @@ def _parse_line(number: int, line: bytes, *, is_incomplete: bool) -> Row:
 def _row_from_value(number: int, values: Any) -> Row:
     if not isinstance(values, dict):
         return Row(number, None, "not a JSON object")
-    return Row(number, values)
+    return Row(number, rename_columns(values))
 
 
 def _iter_array(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
@@ -188,11 +189,12 @@ def row_from_arrow(number: int, values: Mapping[str, Any]) -> Row:
     missing. In a schema, where null has no meaning, these keys are removed again.
     """
     try:
-        fields: dict[str, Any] = msgspec.to_builtins(values)
+        fields: dict[str, Any] = rename_columns(msgspec.to_builtins(values))
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
         return Row(number, None, f"a value that JSON cannot represent: {error}")
-    if isinstance(fields.get("schema"), dict):
-        fields["schema"] = drop_nulls(fields["schema"])
+    for key in SCHEMA_KEYS:
+        if isinstance(fields.get(key), dict):
+            fields[key] = drop_nulls(fields[key])
     return Row(number, fields)
 
 

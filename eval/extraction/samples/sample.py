@@ -12,31 +12,35 @@ from typing import Any
 
 import msgspec
 
-from eval.extraction.matchers.schema_nodes import ALTERNATIVES, check_matchers
+from eval.extraction.matchers.schema_nodes import (
+    ALTERNATIVES,
+    check_matchers,
+    get_schema_plan,
+)
+from eval.extraction.samples.column_names import (
+    DOMAIN_KEYS,
+    EXPECTED_KEYS,
+    ID_KEYS,
+    SCHEMA_KEYS,
+    find_gold_key,
+    list_metadata_keys,
+    open_gold,
+)
 from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH, SchemaValidator
 from eval.extraction.schemas.schema_wrappers import unwrap_schema
 from kg.base.errors import SchemaError
+from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 MAX_TEXT_LENGTH = 1_000_000
 """Maximum length of a text in characters: the whole text is put into a prompt."""
 
-EXPECTED_KEYS = (
-    *("expected_output", "item", "gold", "gold_output", "ground_truth", "expected"),
-    *("reference_output", "label", "json"),
-)
-"""Alternative names of the column with the expected output; the first that a row has is read."""
-SCHEMA_KEYS = ("schema", "data_schema", "json_schema", "schema_definition")
-"""Alternative names of the column with the schema; the first that a row has is read."""
-ID_KEYS = ("id", "doc_id", "document_id", "example_id", "sample_id", "test_id", "uid")
-"""Alternative names of the column with the id; the first that is not empty is read."""
 MARKS = "marks"
 """Key in ``meta`` under which a sample that is kept although something is wrong with it says what:
-``schema`` (why it cannot be used), ``gold`` (why it is invalid), ``text`` (why there is none)."""
+``schema`` (why it cannot be used), ``gold`` (why it is invalid), ``text`` (why there is none).
+``metadata`` lists the keys of its gold that are no fields and were left out."""
 UNNAMED = "(none)"
 """Name of the group of samples without a domain, and of fields without a type."""
-DOMAIN_KEYS = ("domain", "topic", "category", "suite")
-"""Alternative names of the column with the domain; the first that is not empty is read."""
 
 _EMPTY_VALUES = ("", None)
 """Values of an optional column that count as if the column were missing."""
@@ -81,7 +85,7 @@ def sample_from_row(
         RowError: a column is missing or of the wrong kind, the schema cannot be used, or the
             expected output is not valid under it.
     """
-    marks: dict[str, str] = {}
+    marks: dict[str, Any] = {}
     text = _read_sample_text(row, marks, keep=keep)
     schema_key = next((key for key in SCHEMA_KEYS if key in row), SCHEMA_KEYS[0])
     try:
@@ -91,8 +95,8 @@ def sample_from_row(
             raise
         marks["schema"] = str(error)
         validator = SchemaValidator.from_schema({})
-    key = next((key for key in EXPECTED_KEYS if key in row), EXPECTED_KEYS[0])
-    expected = _read_expected(row, key, validator, marks if keep else None)
+    key = find_gold_key(row) or EXPECTED_KEYS[0]
+    expected = _read_expected(row, key, validator, marks, keep=keep)
     domain_key = next((key for key in DOMAIN_KEYS if row.get(key) not in _EMPTY_VALUES), "domain")
     id_key = next((key for key in ID_KEYS if row.get(key) not in _EMPTY_VALUES), "id")
     used_keys = {id_key, "text", schema_key, "language", "meta", key, domain_key}
@@ -114,7 +118,7 @@ def sample_from_row(
     )
 
 
-def _read_sample_text(row: Mapping[str, Any], marks: dict[str, str], *, keep: bool) -> str:
+def _read_sample_text(row: Mapping[str, Any], marks: dict[str, Any], *, keep: bool) -> str:
     text = row.get("text")
     problem = ""
     if not isinstance(text, str) or not text.strip():
@@ -129,7 +133,7 @@ def _read_sample_text(row: Mapping[str, Any], marks: dict[str, str], *, keep: bo
     return ""
 
 
-def _compile_row_schema(schema: Any, formats: bool, marks: dict[str, str]) -> SchemaValidator:
+def _compile_row_schema(schema: Any, formats: bool, marks: dict[str, Any]) -> SchemaValidator:
     if isinstance(schema, str):
         schema = _parse_json_text(schema, "its schema")
     if schema is None:
@@ -146,7 +150,12 @@ def _compile_row_schema(schema: Any, formats: bool, marks: dict[str, str]) -> Sc
 
 
 def _read_expected(
-    row: Mapping[str, Any], key: str, validator: SchemaValidator, marks: dict[str, str] | None
+    row: Mapping[str, Any],
+    key: str,
+    validator: SchemaValidator,
+    marks: dict[str, Any],
+    *,
+    keep: bool,
 ) -> Any:
     """Reads the expected output; a JSON text is parsed unless the schema requires a string.
 
@@ -154,15 +163,24 @@ def _read_expected(
         row: the row.
         key: the column.
         validator: the schema.
-        marks: where to note that it is invalid; ``None`` if that is an error.
+        marks: where to note that it is invalid, and which keys are left out.
+        keep: whether an invalid one is no error.
     """
     expected = row.get(key)
     if expected is None and key not in row:
-        raise RowError(f"its {EXPECTED_KEYS[0]} is missing")
+        shown = clean_text(", ".join(row), 150)
+        raise RowError(f"its {EXPECTED_KEYS[0]} is missing; it has the columns {shown}")
     if isinstance(expected, str):
         if validator.is_valid(expected) and not validator.is_valid(_parse_or_none(expected)):
             return expected
         expected = _parse_json_text(expected, f"its {key}")
+    fields = get_schema_plan(validator.schema).root.keys
+    expected = open_gold({key: expected}, key, fields)
+    # A schema that declares no field allows any; a missing one says nothing.
+    left_out = list_metadata_keys(expected, fields) if fields or "schema" in marks else []
+    if left_out:
+        marks["metadata"] = left_out
+        expected = {name: part for name, part in expected.items() if name not in left_out}
     instance = _choose_alternatives(expected, key)
     violations = validator.list_errors(instance, max_errors=1)
     if violations:
@@ -170,7 +188,7 @@ def _read_expected(
         violations = validator.null_validator.list_errors(instance, max_errors=1)
     if violations:
         problem = f"its {key} is not valid under its schema: {violations[0]}"
-        if marks is None or violations[0].keyword in ("json", "depth"):
+        if not keep or violations[0].keyword in ("json", "depth"):
             raise RowError(problem)
         marks["gold"] = problem
     return expected

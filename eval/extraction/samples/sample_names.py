@@ -14,12 +14,19 @@ from eval.extraction.samples.annotated_values import (
     list_value_places,
     split_annotations,
 )
+from eval.extraction.samples.column_names import (
+    DOCUMENT_PATH_KEYS,
+    find_gold_key,
+    open_gold,
+    rename_columns,
+)
 from eval.extraction.samples.documents import strip_markers
-from eval.extraction.samples.gold_records import DOCUMENT_PATH_KEYS, list_declared_keys
+from eval.extraction.samples.gold_records import is_single_object, list_declared_keys
 from eval.extraction.samples.sample import MARKS, Sample
 from eval.extraction.view import read_extraction
 from eval.harness.reply import Reply
 from eval.model.replies.schema_form import asks_for_array
+from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
 
 
@@ -29,9 +36,13 @@ class SampleNames:
     Args:
         samples: the samples.
         is_limited: whether these are only the first samples of the data set.
+        source: the file or folder of the samples; a path that is none, such as a hub's, is ignored.
     """
 
-    def __init__(self, samples: Sequence[Sample], *, is_limited: bool = False) -> None:
+    def __init__(
+        self, samples: Sequence[Sample], *, is_limited: bool = False, source: Path | None = None
+    ) -> None:
+        self._source: Final = source
         self.n_samples: Final = len(samples)
         self.is_limited: Final = is_limited
         self._ids = {sample.id: sample.id for sample in samples}
@@ -45,14 +56,18 @@ class SampleNames:
                     for name in (path.stem, path.name, value, f"{path.parent.name}/{path.stem}"):
                         others[name].add(sample.id)
         self._others = {name: min(ids) for name, ids in others.items() if len(ids) == 1}
+        self._samples = {sample.id: sample for sample in samples}
+        marks = {sample.id: sample.meta.get(MARKS, {}) for sample in samples}
+        self._metadata_keys = {id_: mark.get("metadata", ()) for id_, mark in marks.items()}
+        self._without_schema = {id_ for id_, mark in marks.items() if "schema" in mark}
         self._declared = {
             sample.id: list_declared_keys(
-                None if "schema" in sample.meta.get(MARKS, {}) else sample.schema, sample.expected
+                None if sample.id in self._without_schema else sample.schema, sample.expected
             )
             for sample in samples
         }
-        self._samples = {sample.id: sample for sample in samples}
         self._array_roots = {sample.id for sample in samples if asks_for_array(sample.schema)}
+        self.example: Final = clean_text(samples[0].id, 60)
         self.only_id: Final = samples[0].id if len(samples) == 1 else None
         self.rows_are_numbered: Final = all(
             sample.id == str(number) for number, sample in enumerate(samples, start=1)
@@ -68,6 +83,36 @@ class SampleNames:
     def get_declared_keys(self, id_: str) -> frozenset[str]:
         """Returns the keys that an extraction from a sample may have at the top."""
         return self._declared[id_]
+
+    def expects_single_object(self, id_: str) -> bool:
+        """Returns whether gold is an array of one object, and no schema says that it must be."""
+        return id_ in self._without_schema and is_single_object(self._samples[id_].expected)
+
+    def is_source(self, path: Path) -> bool:
+        """Returns whether predictions are the gold itself, or lie in the same file or folder."""
+        return self._source is not None and path.resolve() == self._source.resolve()
+
+    def open_gold(self, id_: str, value: Any) -> Any:
+        """Takes gold that is a prediction out of its record, which is no extraction."""
+        fields = self._declared[id_]
+        if not isinstance(value, dict) or not fields.isdisjoint(value):
+            return value
+        record = rename_columns(value, fields)
+        key = find_gold_key(record)
+        return value if key is None else open_gold(record, key, fields)
+
+    def fit_value(self, id_: str, value: Any) -> Any:
+        """Returns an extraction in the form of its gold, as far as no schema asks for another.
+
+        Keys about gold that are no fields are left out, and an object alone is the same as an array
+        of this object.
+        """
+        left_out = self._metadata_keys[id_]
+        if isinstance(value, dict) and not value.keys().isdisjoint(left_out):
+            value = {key: part for key, part in value.items() if key not in left_out}
+        if isinstance(value, dict) and self.expects_single_object(id_):
+            return [value]
+        return value
 
     def splits_column(self, column: str, columns: Collection[str]) -> bool:
         """Returns whether a column such as ``address.city`` is of a field of an object.

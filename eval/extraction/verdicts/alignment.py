@@ -19,7 +19,7 @@ from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.alternatives import Alternatives, choose_elements
-from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
+from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer, refuse_currencies
 from eval.extraction.verdicts.large_arrays import (
     pair_equal_elements,
     pair_large_arrays,
@@ -81,7 +81,8 @@ def align_values(root: SchemaNode, expected: Any, predicted: Any, matching: Matc
     aligner = _Aligner(matching)
     entries: list[Entry] = []
     aligner.align_pair(root, expected, predicted, entries)
-    return Alignment(entries, aligner.left_out, aligner.in_order, aligner.literal, aligner.bounded)
+    judged = refuse_currencies(entries, matching)
+    return Alignment(judged, aligner.left_out, aligner.in_order, aligner.literal, aligner.bounded)
 
 
 class _Aligner:

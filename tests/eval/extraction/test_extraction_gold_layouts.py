@@ -114,10 +114,17 @@ def test_gold_that_names_its_schema_is_no_schema(tmp_path: Path) -> None:
     loaded = [load_gold(str(one), schema=path) for one in (folder, folder / "gold")]
     write_json(folder / "schema.json", schema)
     loaded += [load_gold(str(one)) for one in (folder, folder / "gold")]
+    fields_of = {
+        id_: {key: part for key, part in value.items() if key != "$schema"}
+        for id_, value in gold.items()
+    }
     for one in loaded:
-        assert {sample.id: sample.expected for sample in one.samples} == gold
+        assert {sample.id: sample.expected for sample in one.samples} == fields_of
         assert all(sample.schema == schema for sample in one.samples)
-        assert not any("left out" in note for note in one.notes)
+        assert [note for note in one.notes if "left out" in note] == [
+            "2 of 5 samples with keys in their gold that begin with _ or $ and are no fields, left "
+            "out: $schema"
+        ]
 
 
 def test_each_document_that_is_left_out_beside_gold_is_named(tmp_path: Path) -> None:
@@ -1096,3 +1103,149 @@ def test_the_six_systems_of_docubench_are_scored_at_once(tmp_path: Path, public_
     published = json.loads((folder / "summary.json").read_bytes())["aggregates"]
     assert set(read_scores(tmp_path / "out")) == set(published)
     assert "0 not JSON, 0 failed calls" in result.out
+
+
+def test_schemas_beside_gold_are_no_predictions(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    for id_, gold in GOLD.items():
+        write_json(folder / f"{id_}.gold.json", gold)
+        write_json(folder / f"{id_}.schema.json", SCHEMA)
+    score(tmp_path / "out", folder, f"p={folder}")
+    assert read_scores(tmp_path / "out") == {"p": 1.0}
+    write_json(folder / "only-schema.json", SCHEMA)
+    score(tmp_path / "more", folder, f"p={folder}")
+    assert read_scores(tmp_path / "more") == {"p": 1.0}
+
+
+def test_the_hint_to_score_gold_against_itself_is_given_only_where_it_was_not_done(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "set"
+    (folder / "runs").mkdir(parents=True)
+    for path, is_hint in ((folder, False), (folder / "runs", True)):
+        with pytest.raises(MissingFileError) as caught:
+            load_gold(str(folder), predictions=[path])
+        assert ("the same path" in str(caught.value.hint)) == is_hint
+
+
+@pytest.mark.parametrize("kind", ["rows", "folder of rows", "records", "cases", "with schemas"])
+def test_gold_of_each_layout_scored_against_itself_is_right(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "set"
+    for number, gold in enumerate(GOLD.values()):
+        record = {"docId": f"d{number}", "groundTruth": json.dumps({"gt_parse": gold, "meta": {}})}
+        if kind == "cases":
+            record["jsonSchema"] = json.dumps(SCHEMA)
+        if kind == "with schemas":
+            write_json(root / "schemas" / f"d{number}.json", SCHEMA)
+        write_json(root / "gold" / f"d{number}.json", gold if kind == "with schemas" else record)
+    if "rows" in kind:
+        rows = [json.loads(path.read_text()) for path in sorted((root / "gold").iterdir())]
+        root = tmp_path / "rows"
+        root.mkdir()
+        (root / "metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        root = root / "metadata.jsonl" if kind == "rows" else root
+    score(tmp_path / "out", root, f"p={root}")
+    assert read_scores(tmp_path / "out") == {"p": 1.0}
+
+
+def test_a_prediction_is_not_gold_because_it_lies_in_one_file_with_it(tmp_path: Path) -> None:
+    rows = [
+        {"id": id_, "schema": SCHEMA, "ground_truth": gold, "output": {"name": "Eve", "age": 1}}
+        for id_, gold in GOLD.items()
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    score(tmp_path / "out", path, f"p={path}")
+    assert read_scores(tmp_path / "out") == {"p": 0.0}
+    # A file with nothing but gold is a prediction nowhere else.
+    copy = tmp_path / "copy.jsonl"
+    copy.write_text("\n".join(json.dumps({**row, "output": None}) for row in rows))
+    score(tmp_path / "more", path, f"p={copy}")
+    assert read_scores(tmp_path / "more") == {"p": 0.0}
+
+
+@pytest.mark.parametrize("n_with_schema", [0, 1])
+def test_nothing_is_said_of_validity_without_a_schema(tmp_path: Path, n_with_schema: int) -> None:
+    rows = [{"id": id_, "schema": None, "gold": gold} for id_, gold in GOLD.items()]
+    for row in rows[:n_with_schema]:
+        row["schema"] = SCHEMA
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("\n".join(map(json.dumps, rows)))
+    predictions = write_json(tmp_path / "p.json", {"a1": {**GOLD["a1"], "age": "36"}})
+    score(tmp_path / "out", gold, f"p={predictions}")
+    printed = (tmp_path / "out" / "summary.txt").read_text()
+    system = json.loads((tmp_path / "out" / "metrics.json").read_bytes())["report"]["systems"]["p"]
+    metrics = system["metrics"]
+    if n_with_schema:
+        assert "p: 2 rows, 1 valid, 0 invalid, 0 not JSON" in printed
+        assert metrics["schema_validity_literal"]["denominator"] == 1
+        assert "strict reading, without rules: schema validity 0.000" in printed
+    else:
+        assert "p: 2 rows, 1 JSON without a schema to check, 0 not JSON" in printed
+        assert metrics["schema_validity_literal"]["value"] is None
+        assert "strict reading, without rules: field F1 0." in printed
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_value"),
+    [
+        ({"negated": True}, False),
+        ({"is_negated": "yes", "confidence": 0.9}, False),
+        ({"status": "absent", "reasoning": "it says no"}, False),
+        ({"assertion": "not_found", "page": 1}, False),
+        ({"found": False, "confidence": 0.1}, False),
+        ({"Present": False}, False),
+        ({"scale": "thousands"}, False),
+        ({"multiplier": 1000, "source": "table"}, False),
+        ({"operator": "<"}, False),
+        ({"sign": "-"}, False),
+        ({"negated": False, "found": True, "status": "extracted", "scale": 1, "sign": "+"}, True),
+        ({"multiplier": None, "operator": "=", "confidence": 0.9}, True),
+    ],
+)
+@pytest.mark.parametrize("kind", ["string", "number", None])
+def test_a_value_that_a_key_beside_it_denies_is_not_that_value(
+    beside: dict[str, Any], is_value: bool, kind: str | None
+) -> None:
+    value = {"value": "5" if kind == "string" else 5, **beside}
+    properties = {"a": {"type": kind} if kind else {}, "b": {"type": "string"}}
+    root = get_schema_plan({"type": "object", "properties": properties}).root
+    found = split_annotations({"a": value, "b": {"value": "x", "confidence": 0.5}}, root)
+    assert found is not None
+    if kind is None and "confidence" not in beside:
+        return  # another key than one of a place makes it an object of its own
+    assert (found.value["a"] == value["value"]) == is_value
+    assert bool(found.changed) != is_value
+    assert found.value["b"] == "x"
+    # Where there is no value, nothing is denied.
+    none = split_annotations({"a": {**value, "value": None, "page": 1}}, root)
+    assert none is None or none.value["a"] is None or kind is None
+
+
+def test_several_values_of_a_field_on_pages_are_not_right(tmp_path: Path) -> None:
+    address = {"type": "object", "properties": {"city": {"type": "string"}}}
+    schema = {"type": "object", "properties": {**SCHEMA["properties"], "address": address}}
+    gold = {"name": "Ada", "age": 36, "address": {"city": "Turin"}}
+    path = tmp_path / "gold.jsonl"
+    path.write_text(json.dumps({"id": "a", "schema": schema, "gold": gold}))
+    pages = [
+        {"name": "Ada", "age": 36, "address": {"city": "Turin"}},
+        {"name": " ADA", "age": None, "address": {"city": "Rome"}},
+        {"name": "Ada", "age": 7, "address": {}},
+    ]
+    for name, part in {"more": pages, "same": pages[:1] * 2, "one": pages[:1]}.items():
+        for reverse in (False, True):
+            value = {"output": part[::-1] if reverse else part}
+            predictions = write_json(tmp_path / f"{name}{reverse}.json", {"a": value})
+            result = score(tmp_path / f"{name}{reverse}", path, f"p={predictions}")
+            assert ("pages have several values of a field: age, city" in result.err) == (
+                name == "more"
+            )
+            right = read_scores(tmp_path / f"{name}{reverse}")["p"]
+            assert right == (0.0 if name == "more" else 1.0)  # an invalid reply
+    # ExtractBench takes the first, and so it is read in its form; the note is the same.
+    value = {"output": {"extracted_data": pages, "field_citations": []}}
+    predictions = write_json(tmp_path / "bench.json", {"a": value})
+    result = score(tmp_path / "bench", path, f"p={predictions}")
+    assert "pages have several values of a field: address, age" in result.err
+    assert read_scores(tmp_path / "bench") == {"p": 1.0}

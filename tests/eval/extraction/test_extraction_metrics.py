@@ -506,16 +506,33 @@ def test_signature_names_the_settings() -> None:
     assert other_report.samples != report.samples
 
 
+def test_the_note_on_unreadable_replies_says_why() -> None:
+    problems = ["not JSON: only words, “x”", "not JSON: only words, “y”", "a number is too large"]
+    problems += ["not JSON: Expecting value at line 1, column 3", "the key 'a' occurs twice"]
+    rows = [
+        msgspec.structs.replace(UNPARSABLE, id=str(number), problem=problem)
+        for number, problem in enumerate(problems)
+    ]
+    notes = " ".join(measure_rows([*PEOPLE, *rows]).notes)
+    assert (
+        "(5 of them not JSON: only words 2, Expecting value 1, a number is too large 1, the key "
+        "occurs twice 1)" in notes
+    )
+
+
 def test_notes_report_failures_and_limits() -> None:
     report = aggregate_rows([*PEOPLE, INVALID, UNPARSABLE, ERROR], FAST_PLAN)
     assert any("only 6 samples" in note for note in report.notes)
     assert any("only 200 resamples" in note for note in report.notes)
     notes = " ".join(report.systems["m"].notes)
     assert "1 of 6 calls failed" in notes
-    assert "2 replies are invalid under their schema (1 of them not JSON)" in notes
+    assert "2 replies are invalid under their schema (1 of them not JSON: " in notes
     assert "counts them as entirely wrong" in notes
     as_is = measure_rows([*PEOPLE, INVALID], replace(FAST_PLAN, invalid="as_is"))
     assert "counts them by the fields that are right" in " ".join(as_is.notes)
+    made_elsewhere = replace(FAST_PLAN, headline="field_accuracy_macro")
+    notes = " ".join(measure_rows([*PEOPLE, INVALID], made_elsewhere).notes)
+    assert "The headline counts what is right in those that are JSON; the quality score" in notes
     bounded_score = msgspec.structs.replace(PEOPLE[0].score, bounded=True)
     bounded_report = measure_rows([msgspec.structs.replace(PEOPLE[0], score=bounded_score)])
     assert any("too large for an optimal alignment" in note for note in bounded_report.notes)

@@ -251,6 +251,20 @@ def test_interval_that_crosses_a_limit_is_reported() -> None:
     assert not any("interval" in reason for reason in reasons)
 
 
+def test_a_verdict_on_extractions_made_elsewhere_names_exact_matches_and_no_calls() -> None:
+    for exact, is_named in ((0.004, True), (0.9, False)):
+        metrics = make_metrics(0.001, field_accuracy_macro=0.95, exact_match=exact, success_rate=1)
+        grades = grade_metrics(metrics)
+        found = build_recommendation(
+            metrics, make_breakdowns(), grades, NO_ERRORS, "field_accuracy_macro"
+        )
+        named = f"as a whole, {100 * exact:.1f} % of the extractions are right"
+        assert any(named in reason for reason in found.reasons) == is_named
+        assert not any("success rate" in strength for strength in found.strengths)
+        of_run = build_recommendation(metrics, make_breakdowns(), grades, NO_ERRORS)
+        assert any("success rate" in strength for strength in of_run.strengths)
+
+
 def test_there_is_no_verdict_where_intervals_span_two() -> None:
     for half_width, verdict in (
         (0.02, DECISION_TREE[1][0]),

@@ -158,6 +158,7 @@ CHANGES: dict[str, Change] = {
     "numbers as text": change_leaves(lambda _, leaf: str(leaf) if is_number(leaf) else leaf),
     "numbers as dollars": change_leaves(lambda _, leaf: f"${leaf:,}" if is_number(leaf) else leaf),
 }  # fmt: skip
+OTHER_CURRENCY = re.compile(r'"currency(?:_?code)?": "(?!USD)', re.IGNORECASE)
 
 
 def measure(samples: list[Sample], replies: dict[str, Any]) -> SystemReport:
@@ -188,6 +189,9 @@ def test_gold_against_itself_is_perfect(
         samples = load_docubench(request.getfixturevalue("docubench"))
     else:
         samples = load_resumes(request.getfixturevalue("public_data"))
+    if name == "numbers as dollars":  # which are wrong where gold states another currency
+        samples = [one for one in samples if not OTHER_CURRENCY.search(json.dumps(one.expected))]
+        assert samples
     replies = {
         sample.id: CHANGES[name](
             get_schema_plan(sample.schema).root, copy.deepcopy(sample.expected)

@@ -615,3 +615,43 @@ def test_own_judge_is_asked_last(monkeypatch: pytest.MonkeyPatch) -> None:
     load_judge.cache_clear()
     with pytest.raises(SettingError, match="cannot be imported"):
         score_field("car", "train", Matching(judge="my_judge:missing"))
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "is_right"),
+    [
+        ("€1,200", "USD", False),
+        ("1200 GBP", "euro", False),
+        ("$1,200", "USD", True),
+        ("$1,200", "CAD", True),  # also called so
+        ("1.200,00 €", "EUR", True),
+        ("€1,200", None, True),
+    ],
+)
+@pytest.mark.parametrize("place", ["beside", "above", "missed"])
+def test_an_amount_is_not_right_in_another_currency_than_gold_states(
+    amount: str, currency: str | None, is_right: bool, place: str
+) -> None:
+    line: dict[str, Any] = {"total": 1200, "name": "x"}
+    gold: dict[str, Any] = {"lines": [line]}
+    said: dict[str, Any] = {"lines": [{**line, "total": amount}]}
+    if place == "beside":
+        line["currency"] = said["lines"][0]["currency"] = currency
+        gold["other"] = {"currency": "JPY"}
+    else:
+        gold["currency"] = currency
+        said |= {"currency": currency} if place == "above" else {}
+    sample = Sample(id="s", text="", schema={"type": "object"}, expected=gold)
+    fields = {field.path: field for field in score_sample(sample, said).fields}
+    assert (fields["lines[].total"].category == "exact") == is_right
+
+
+@pytest.mark.parametrize(
+    ("expected", "predicted"),
+    [("dQw4w9WgXcQ", "dqw4w9wgxcq"), ("/srv/User/a", "/srv/user/a"), ("CoCl2", "COCl2")],
+)
+def test_case_of_codes_counts_in_lists_too(expected: str, predicted: str) -> None:
+    schema = {"type": "array", "items": {"type": "string"}}
+    field = score_field([expected, "x y"], [predicted, "X y"], **schema)
+    assert field.category != "exact"
+    assert score_field([expected, "x y"], ["X y", expected], **schema).category == "exact"
