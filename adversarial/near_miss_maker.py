@@ -147,7 +147,8 @@ class NearMissMaker:
             return Obstacle.TRUE
         if not self._is_like_a_subject(s):
             return Obstacle.SENSE
-        if not lookup.kind_checker.may_hold(s, self.p, wrong_object):
+        is_excluded = not lookup.kind_checker.may_hold(s, self.p, wrong_object)
+        if is_excluded and self._license(s, wrong_object).label == "U":
             return Obstacle.BOUNDS
         # The claim must not read like a true one: of a namesake, or with another spelling of the
         # same value.

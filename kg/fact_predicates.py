@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from kg.domain import Domain
@@ -75,15 +75,13 @@ class Notes(NamedTuple):
     """Terms that the graph marks as deprecated."""
     statements: frozenset[int]
     """Reified statements, of which a graph says a source or how sure it is."""
-    declared_predicates: frozenset[int]
-    """The predicates that the graph declares."""
     schema_terms: frozenset[int]
     """The ontologies, classes and predicates that the graph declares."""
 
     @property
     def nodes(self) -> frozenset[int]:
         """Nodes that no card mentions."""
-        return self.ontologies | self.obsolete | self.statements | self.declared_predicates
+        return self.ontologies | self.obsolete | self.statements
 
 
 def find_notes(index: Index) -> Notes:
@@ -98,7 +96,7 @@ def find_notes(index: Index) -> Notes:
         iri = terms.get_text(p)
         subjects = index.get_subjects(p)
         described = schema_terms if iri.startswith(_METADATA) else declared_predicates
-        is_note = 2 * sum(term in subjects for term in described) > len(subjects)
+        is_note = 2 * _count_common(described, subjects) > len(subjects)
         is_note |= iri.startswith(_NOTES) or (p in annotations and not iri.startswith(_METADATA))
         if is_note and not is_vocabulary(iri):
             predicates.add(p)
@@ -107,9 +105,14 @@ def find_notes(index: Index) -> Notes:
         ontologies,
         _find_obsolete(index),
         find_statements(index),
-        declared_predicates,
         schema_terms,
     )
+
+
+def _count_common(some: Collection[int], others: Collection[int]) -> int:
+    """Counts the terms that are in both."""
+    fewer, more = sorted((some, others), key=len)
+    return sum(term in more for term in fewer)
 
 
 def find_statements(index: Index) -> frozenset[int]:

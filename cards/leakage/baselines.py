@@ -25,7 +25,7 @@ MAX_FOLDS = 8
 DEGREES = "degrees in the graph"
 """The name of the baseline that needs a graph."""
 LETTERS = "question, letter n-grams"
-PAIRS = "subject's words with object"
+PAIRS = "words of one name with the other"
 FULL_DEGREES = "subject's degree in the full graph"
 """The name of the baseline that needs the graph before facts were set aside."""
 
@@ -241,9 +241,16 @@ class CrossValidation:
         return Prediction(name, correct, scores)
 
 
-def _list_pairs(claim: Claim, get_name: Callable[[str], str]) -> list[tuple[str, str, str]]:
-    """Lists the words of a claim's subject, each with what the claim says of it."""
-    return [(word, claim.pred, claim.obj) for word in list_name_words(get_name(claim.subj))]
+def _list_pairs(claim: Claim, get_name: Callable[[str], str]) -> list[tuple[str, ...]]:
+    """Lists each word of the name of one side of a claim, with the rest of the claim."""
+    return [
+        (side, word, claim.pred, other)
+        for side, term, other in (
+            ("subject", claim.subj, claim.obj),
+            ("object", claim.obj, claim.subj),
+        )
+        for word in list_name_words(get_name(term))
+    ]
 
 
 def _build_bag(texts: Sequence[Any], **options: Any) -> Any:

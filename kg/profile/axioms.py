@@ -154,7 +154,7 @@ class AxiomReader:
             yield self._make_rule(
                 "never-both",
                 c,
-                f"declared owl:disjointWith {iri_tail(self._get_text(d))}",
+                f"declared disjoint with {iri_tail(self._get_text(d))}",
                 f"a sh:NodeShape ; sh:targetClass {self._write(c)} ; "
                 f"sh:not [ sh:class {self._write(d)} ]",
             )

@@ -283,7 +283,7 @@ class GraphProfiler:
             most_frequent=max(holders.values(), default=0),
             askable_values=sum(n > 1 for n in holders.values()),
             is_said_by_names=n_said > MAX_SAID_SHARE * len(named_links)
-            or are_numbered_in_order((get_name(s), get_name(o)) for s, o in named_links),
+            or are_numbered_in_order((get_name(s), get_name(o)) for s, o in sample),
             said_by_class=len(members & known.keys()),
             leads_to_parts=2 * n_parts > len(named_links),
             is_in_names=n_contained - n_by_chance

@@ -179,8 +179,10 @@ def judge_predicate(
         return Judgement("one value", "mined", support)
     if profile.chained_subjects and (n >= MIN_SUBJECTS or answers.one_way.get(iri)):
         judgement = _judge_chain(profile, answers, declarations)
+        has_levels = iri in declarations.transitive or any(map(is_part, names))
+        is_symmetric = iri in declarations.mutual or is_mutual(*names)
         may_be_single = profile.is_single_valued and n >= MIN_SUBJECTS
-        if judgement.kind or not may_be_single or is_mutual(*names):
+        if judgement.kind or not may_be_single or has_levels or is_symmetric:
             return judgement
         return Judgement("one value", None, support, MAY_HAVE_SEVERAL)
     if n < MIN_SUBJECTS:
@@ -233,12 +235,12 @@ def _judge_chain(
         reason = f"only {format_count(m, 'chain')} of two links confirm that it goes one way"
         return Judgement("", None, "", reason)
     support = _describe_chains(profile)
-    is_mutual = may_be_mutual(
+    may_go_back = may_be_mutual(
         profile.label, profile.local_name, of_documents=profile.describes_documents
     )
     if is_confirmed:
         return Judgement("one way", "confirmed", support)
-    if profile.is_acyclic and not is_mutual:
+    if profile.is_acyclic and not may_go_back:
         return Judgement("one way", "mined", support)
     reason = "it may hold in both directions in the world; confirm.toml can say it does not"
     return Judgement("one way", None, support, reason)

@@ -18,8 +18,7 @@ from kg.words.readable_names import is_document_address
 
 _PAGE_NOUNS = compile_heads(
     "url uri page homepage website web_site link download image img picture photo depiction "
-    "thumbnail logo icon wiki webpage web_page mirror screenshots bug_database mailing_list blog "
-    "forum"
+    "thumbnail logo icon wiki webpage web_page download_mirror bug_database mailing_list"
 )
 """Ends of the names of predicates whose values are addresses."""
 

@@ -1,8 +1,9 @@
 """Inserts JSON-LD contexts that lie beside the data into a document; nothing is downloaded.
 
 A context is referred to by a relative path or a URL. It is read from that path inside the folder
-of the data, or from a file beside the data that has the last part of the path or URL as its name,
-with or without ``.jsonld`` or ``.json``.
+of the file that refers to it, or from folders beside the data like its address, or like the end of
+it: ``w3id.org/crate/1.1/context``, ``1.1/context`` or ``context``, each with or without ``.jsonld``
+or ``.json``.
 """
 
 from __future__ import annotations
@@ -21,23 +22,30 @@ MAX_FILE_BYTES = 5_000_000
 """Maximum size of a context file."""
 MAX_INSERTED_BYTES = 200_000_000
 """Maximum size of all inserted contexts; one that is referred to several times counts as often."""
+MAX_FOLDERS = 10
+"""Maximum number of folders of an address that are searched, from its end."""
 MAX_NESTED_CONTEXTS = 8
 """Maximum number of contexts that refer to each other in a row."""
 EXTENSIONS = ("", ".jsonld", ".json")
+
+Addresses = dict[Path, tuple[str, ...]]
+"""File → the parts of the longest address that it has been read for."""
 
 # A reference is a string, or a string in a list; any other context can be left to the parser.
 _REFERENCE = re.compile(rb'"@context"\s*:\s*["\[]|"@import"')
 
 
-def insert_local_contexts(data: bytes, path: Path) -> bytes:
+def insert_local_contexts(data: bytes, path: Path, addresses: Addresses | None = None) -> bytes:
     """Returns a JSON-LD document in which local contexts replace the references to them.
 
     Args:
         data: the document; it is returned unchanged if it has no references.
         path: its file.
+        addresses: what contexts were read for so far, for other files that are read with this one.
 
     Raises:
-        GraphSyntaxError: a context is not beside the file, is not JSON, or refers to itself.
+        GraphSyntaxError: a context is not beside the file, is not JSON, or refers to itself; or two
+            addresses would be read from one file.
         GraphTooLargeError: a context, or all together, are too large.
     """
     if not _REFERENCE.search(data):
@@ -46,7 +54,7 @@ def insert_local_contexts(data: bytes, path: Path) -> bytes:
         document = json.loads(data)
     except ValueError:
         return data  # The parser's message says where.
-    contexts = _LocalContexts(path)
+    contexts = _LocalContexts(path, {} if addresses is None else addresses)
     pending = [document]
     while pending:
         node = pending.pop()
@@ -62,39 +70,46 @@ def insert_local_contexts(data: bytes, path: Path) -> bytes:
 class _LocalContexts:
     """Reads the contexts beside one file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, addresses: Addresses) -> None:
         self._path = path
-        self._texts: dict[str, bytes] = {}
-        self._parts_by_file: dict[Path, list[str]] = {}
+        self._folder = path.resolve().parent
+        self._addresses = addresses
+        self._texts: dict[Path, bytes] = {}
         self._inserted_bytes = 0
 
-    def resolve(self, context: Any, depth: int = 0) -> Any:
-        """Returns a context in which the files' content replaces the references to them."""
+    def resolve(self, context: Any, depth: int = 0, folder: Path | None = None) -> Any:
+        """Returns a context in which the files' content replaces the references to them.
+
+        Args:
+            context: the context.
+            depth: how many contexts refer to each other so far.
+            folder: folder of the file that has it; None for that of the data.
+        """
         if isinstance(context, str):
-            return self._load(context, depth)
+            return self._load(context, depth, folder)
         if isinstance(context, list):
             resolved: list[Any] = []
             for part in context:
-                value = self.resolve(part, depth)
+                value = self.resolve(part, depth, folder)
                 resolved += value if isinstance(value, list) else [value]
             return resolved
         if not isinstance(context, dict):
             return context
         result: dict[str, Any] = {}
         if isinstance(context.get("@import"), str):
-            imported = self._load(context["@import"], depth)
+            imported = self._load(context["@import"], depth, folder)
             if not isinstance(imported, dict):
                 raise self._make_error("an imported @context is not a JSON object", "Correct it.")
             result.update(imported)
         for term, definition in context.items():
             if isinstance(definition, dict) and "@context" in definition:
-                scoped = self.resolve(definition["@context"], depth + 1)
+                scoped = self.resolve(definition["@context"], depth + 1, folder)
                 definition = {**definition, "@context": scoped}
             if term != "@import":
                 result[term] = definition
         return result
 
-    def _load(self, reference: str, depth: int) -> Any:
+    def _load(self, reference: str, depth: int, folder: Path | None) -> Any:
         """Returns the content of a context file, without references."""
         name = clean_text(reference, 200)
         if depth > MAX_NESTED_CONTEXTS:
@@ -102,12 +117,12 @@ class _LocalContexts:
                 f"the @context {name} refers to itself, or to too many others in a row",
                 "Remove the reference.",
             )
-        text = self._texts.get(reference)
+        file = self._find_file(reference, folder or self._folder)
+        text = self._texts.get(file)
         if text is None:
-            file = self._find_file(reference)
             with file.open("rb") as stream:
                 guarded = LimitedStream(stream, file, MAX_FILE_BYTES)
-                text = self._texts[reference] = read_json_with_depth_limit(guarded, file)
+                text = self._texts[file] = read_json_with_depth_limit(guarded, file)
         self._inserted_bytes += len(text)
         if self._inserted_bytes > MAX_INSERTED_BYTES:
             raise GraphTooLargeError(
@@ -125,22 +140,20 @@ class _LocalContexts:
             raise self._make_error(
                 f"the file of the @context {name} has no @context", "Correct that file."
             )
-        return self.resolve(content["@context"], depth + 1)
+        return self.resolve(content["@context"], depth + 1, file.parent)
 
-    def _find_file(self, reference: str) -> Path:
+    def _find_file(self, reference: str, folder: Path) -> Path:
         address = urlsplit(reference)
-        folder = self._path.resolve().parent
-        parts = [unquote(p) for p in (address.netloc + address.path).split("/") if p]
-        # The whole address as folders, then ever less of it, at last the name alone.
-        for place in ("/".join(parts[start:]) for start in range(len(parts))):
-            for extension in EXTENSIONS:
-                file = (folder / (place + extension)).resolve()
-                # A hostile file must not make the program read files elsewhere.
-                if folder not in file.parents or file == self._path.resolve():
-                    continue
-                if file.is_file():
-                    self._require_only_reference(file, parts)
-                    return file
+        path = unquote(address.path)
+        if not address.scheme and (file := self._find_in(folder, path)):
+            return file
+        parts = tuple(p for p in f"{address.netloc.lower()}{path}".split("/") if p)[-MAX_FOLDERS:]
+        for start in range(len(parts)):
+            file = self._find_in(self._folder, "/".join(parts[start:]))
+            if file is not None:
+                if address.scheme:
+                    self._require_only_address(file, parts, address.query)
+                return file
         last_part = parts[-1] if parts else "context"
         raise self._make_error(
             f"the @context {clean_text(reference, 200)} is not beside the file, and nothing is "
@@ -149,16 +162,32 @@ class _LocalContexts:
             ".jsonld, or copy it into the file.",
         )
 
-    def _require_only_reference(self, file: Path, parts: list[str]) -> None:
-        """Raises an error if the @context of another address has been read from a file."""
-        others = self._parts_by_file.setdefault(file, parts)
-        n = min(len(others), len(parts))
-        if others[-n:] != parts[-n:]:
-            addresses = [clean_text("/".join(address), 200) for address in (others, parts)]
+    def _find_in(self, folder: Path, place: str) -> Path | None:
+        """Finds a context file below a folder; None if there is none."""
+        for extension in EXTENSIONS:
+            try:
+                file = (folder / (place + extension)).resolve()
+                # A hostile file must not make the program read files elsewhere.
+                is_inside = self._folder in file.parents and file != self._path.resolve()
+                if is_inside and file.is_file():
+                    return file
+            except (OSError, ValueError):
+                continue  # a name that is too long, or has a null character
+        return None
+
+    def _require_only_address(self, file: Path, parts: tuple[str, ...], query: str) -> None:
+        """Raises an error if a file would be read for two addresses."""
+        last_part = parts[-1].removesuffix(".jsonld").removesuffix(".json")
+        new = (*parts[:-1], f"{last_part}?{query}" if query else last_part)
+        known = self._addresses.get(file, new)
+        n = min(len(known), len(new))
+        if known[-n:] != new[-n:]:
+            first, second = (clean_text("/".join(address), 200) for address in (known, new))
             raise self._make_error(
-                f"the @contexts {' and '.join(addresses)} would both be read from {file.name}",
-                f"Save each in folders like its address: {addresses[1]}.",
+                f"the @contexts {first} and {second} would both be read from {file.name}",
+                f"Save each in folders like its address, beside the data: {'/'.join(parts)}.",
             )
+        self._addresses[file] = max(known, new, key=len)
 
     def _make_error(self, what: str, hint: str) -> GraphSyntaxError:
         return GraphSyntaxError(what, where=str(self._path), hint=hint)

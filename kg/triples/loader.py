@@ -27,7 +27,7 @@ from kg.base.files import require_file
 from kg.base.plain_text import format_count
 from kg.triples.canonical_order import LinksByPredicate, build_index
 from kg.triples.index import Index
-from kg.triples.jsonld_context import insert_local_contexts
+from kg.triples.jsonld_context import Addresses, insert_local_contexts
 from kg.triples.stream_guards import (
     MAX_TERM_BYTES,
     EntityGuard,
@@ -155,6 +155,7 @@ class FileReader:
         self._links_by_predicate: LinksByPredicate = {}
         self._statement_count = 0
         self._blank_count = 0
+        self._context_addresses: Addresses = {}
 
     @property
     def sha256(self) -> str:
@@ -195,8 +196,7 @@ class FileReader:
             source: Readable = limited_stream
             if path.name.lower().endswith(".gz"):
                 source = open_gzip(limited_stream, path, self._max_bytes)
-            progress = ProgressGuard(source, path)
-            source = progress
+            source = progress = ProgressGuard(source, path)
             stack.enter_context(_convert_parser_errors(path, format_name, progress))
             entity_guard = EntityGuard(XmlTranscoder(source, path), path)
             if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
@@ -204,7 +204,7 @@ class FileReader:
             # Without a base, lenient mode would accept an "IRI" that can be mistaken for the term
             # text of a blank node or a literal.
             parser = pyoxigraph.parse(
-                _guard_stream(source, rdf_format, path),
+                _guard_stream(source, rdf_format, path, self._context_addresses),
                 rdf_format,
                 base_iri=base_iri,
                 lenient=True,
@@ -224,13 +224,7 @@ class FileReader:
             # The parser has no prefixes of RDF/XML.
             prefixes = entity_guard.find_prefixes() | dict(parser.prefixes)
         if not counts.statements:
-            raise find_format_error(path, format_name) or EmptyGraphError(
-                "the file contains only statements about triples, which are not supported"
-                if counts.triple_terms
-                else "the file contains no triples",
-                where=str(path),
-                hint="Check that it is the right file.",
-            )
+            raise find_format_error(path, format_name) or _make_empty_error(path, counts)
         self._statement_count += counts.statements
         return LoadedFile(prefixes, counts.graphs, counts.triple_terms, counts.undefined)
 
@@ -247,6 +241,16 @@ class FileReader:
             raise MissingFileError(
                 f"graph file cannot be read: {error.strerror}", where=str(path)
             ) from error
+
+
+def _make_empty_error(path: Path, counts: _FileCounts) -> EmptyGraphError:
+    what, hint = "the file contains no triples", "Check that it is the right file."
+    if counts.triple_terms:
+        what = "the file contains only statements about triples, which are not supported"
+    elif counts.undefined:
+        what = f"no @context defines a key of its {format_count(counts.undefined, 'value')}"
+        hint = 'Add an @context, such as {"@vocab": "https://example.org/"}.'
+    return EmptyGraphError(what, where=str(path), hint=hint)
 
 
 def _make_size_error(path: Path, progress: ProgressGuard | None) -> GraphTooLargeError:
@@ -305,11 +309,13 @@ def _convert_parser_errors(path: Path, format_name: str, progress: ProgressGuard
         raise GraphSyntaxError(f"the graph does not parse: {error}", where=str(path)) from error
 
 
-def _guard_stream(source: Readable, rdf_format: RdfFormat, path: Path) -> bytes | IO[bytes]:
+def _guard_stream(
+    source: Readable, rdf_format: RdfFormat, path: Path, addresses: Addresses | None = None
+) -> bytes | IO[bytes]:
     from pyoxigraph import RdfFormat as Formats
 
     if rdf_format == Formats.JSON_LD:
-        return insert_local_contexts(read_json_with_depth_limit(source, path), path)
+        return insert_local_contexts(read_json_with_depth_limit(source, path), path, addresses)
     # The parser only ever calls read().
     return cast("IO[bytes]", source)
 
@@ -346,9 +352,9 @@ def _collect_links(
     old_count = sum(map(len, links_by_predicate.values()))
     blank_ids: dict[str, int] = {}
     graph_names: dict[str, None] = {}
-    # The parser keeps keys that no @context defines; JSON-LD ignores them.
+    # The parser keeps keys that no @context defines.
     undefined_links: list[int] = []
-    s = triple_term_count = 0
+    s = triple_term_count = n_undefined = 0
     last_subject = None
     for quad in parser:
         subject, target = quad.subject, quad.object
@@ -378,6 +384,9 @@ def _collect_links(
                 p = _intern_iri(terms, predicate.value)
                 links = links_by_predicate.setdefault(p, [])
             links_by_node[predicate] = links
+        if links is undefined_links:
+            n_undefined += 1
+            continue
         if target.__class__ is NamedNode:
             text = target.value
             o = get_id(text)
@@ -400,7 +409,6 @@ def _collect_links(
             if graph.__class__ is not DefaultGraph:
                 graph_names[str(graph)] = None
     count = sum(map(len, links_by_predicate.values())) - old_count
-    n_undefined = len(undefined_links) // 2
     return _FileCounts(len(graph_names), count // 2, triple_term_count, n_undefined)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kg.base.plain_text import add_article, capitalise_sentence, clean_text, join_list
 from kg.literals import DATATYPE_NOUNS, is_moment
 from kg.shapes import Constraint
-from kg.terms import is_literal
+from kg.terms import XSD, is_literal
 from kg.words.label_grammar import parse_label
 from kg.words.phrasebook import Phrasebook
 from kg.words.subject_nouns import find_subject_nouns
@@ -229,6 +229,8 @@ def _render_value_condition(phrasebook: Phrasebook, constraint: Constraint, comp
     if component == "Datatype":
         datatype = _get_value(constraint, "datatype")
         label = phrasebook.get_label(datatype)
+        if pred and phrasebook.has_only_days(pred, datatype):
+            datatype = XSD + "date"
         return f"is {DATATYPE_NOUNS.get(datatype) or f'a literal of type “{label}”'}"
     if component == "NodeKind":
         kind = re.split(r"[#/]", _get_value(constraint, "nodeKind"))[-1]

@@ -36,6 +36,8 @@ _DIGITS = re.compile(r"[0-9]{1,18}")
 _LETTERS_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _IN_NUMBER = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)\.0+(?![\d.])")
 """What stands in a number and says nothing: the comma of "1,730", the ".0" of "230.0"."""
+MIN_ORDERED = 0.9
+"""Minimum share of links between numbered names that go in one direction, if numbers order them."""
 MAX_CODE = 3
 """Maximum number of letters of a value such as a unit, which names have in brackets."""
 MIN_NUMBER = 2
@@ -139,18 +141,25 @@ def says_code(name: str, value: str) -> bool:
 
 
 def are_numbered_in_order(pairs: Iterable[tuple[str, str]]) -> bool:
-    """Returns whether most pairs have one name with other numbers, which differ in one direction.
+    """Returns whether nearly all pairs have one name with other numbers, a constant step apart.
+
+    Only then the numbers tell which pairs these are: version 0.21 replaces version 0.20.
 
     >>> are_numbered_in_order([("Version 1.10", "Version 1.9"), ("Version 3", "Version 2")])
     True
     """
-    directions: Counter[int] = Counter()
+    steps: Counter[int] = Counter()
+    n_pairs = 0
     for name, other in pairs:
-        parts, other_parts = _DIGITS.split(name), _DIGITS.split(other)
-        is_series = any(map(str.isalpha, "".join(parts))) and parts == other_parts
-        numbers = [list(map(int, _DIGITS.findall(one))) for one in (name, other)]
-        directions[(numbers[0] > numbers[1]) - (numbers[0] < numbers[1]) if is_series else 0] += 1
-    return 2 * max(directions[1], directions[-1]) > directions.total()
+        n_pairs += 1
+        words = _DIGITS.split(name)
+        if any(map(str.isalpha, "".join(words))) and words == _DIGITS.split(other):
+            numbers, others = (list(map(int, _DIGITS.findall(one))) for one in (name, other))
+            # The first number that differs: 2.0 follows 1.9.
+            steps[next((x - y for x, y in zip(numbers, others, strict=True) if x != y), 0)] += 1
+    up, down = (sum(n for step, n in steps.items() if step * sign > 0) for sign in (1, -1))
+    n_constant = max((n for step, n in steps.items() if step), default=0)
+    return max(up, down) >= MIN_ORDERED * n_pairs > 0 and 2 * n_constant > n_pairs
 
 
 class SimpleLiterals:

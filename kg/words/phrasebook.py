@@ -383,14 +383,16 @@ class Phrasebook(EntityNames):
             return clean_text(term)
         unit, is_plain, is_deed = self._get_unit(pred) if pred else ("", False, False)
         is_plain = is_plain or (is_deed and _YEAR.fullmatch(lexical) is not None)
-        has_times = not (datatype in _MOMENTS and self._has_only_days(pred))
+        has_times = not self.has_only_days(pred, datatype)
         text = format_literal(lexical, datatype, thousands=not is_plain, midnights=has_times)
         if unit and datatype in NUMERIC:
             return f"{text} {unit}"
         return f"“{text}”" if datatype in TEXT_DATATYPES and needs_quotes(text) else text
 
-    def _has_only_days(self, pred: str) -> bool:
+    def has_only_days(self, pred: str, datatype: str) -> bool:
         """Returns whether all values of a predicate are midnights of one zone: exported days."""
+        if datatype not in _MOMENTS:
+            return False
         if pred not in self._only_days:
             p = self.index.terms.get(pred)
             objects = () if p is None else self.index.list_distinct_objects(p)

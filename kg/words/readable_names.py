@@ -47,6 +47,8 @@ _CLAUSE = re.compile(
 )
 # "Is Glue Safe?", "Old Papers. A Review", but not "Prof. Smith".
 _SENTENCE_END = re.compile(r"[^\W\d_]{2}[?!](?:\s|$)|[^\W\d_]{6}\.\s[A-Z]")
+# Abbreviations are shorter or have a capital: "Acme Mining and Drilling Corp.", "every 4 hr."
+_FULL_STOP = re.compile(r"(?:\b[^\W\d_A-Z]{4,}\.|[。．])$")
 _UUID = re.compile(
     r"\b(?:[0-9a-fA-F]{8}(?:[- ][0-9a-fA-F]{4}){3}[- ][0-9a-fA-F]{12}"
     r"|(?=\d*[a-fA-F])[0-9a-fA-F]{32,})\b"
@@ -56,7 +58,7 @@ _OPAQUE = re.compile(
     r"(?:[0-9a-fA-F]{4,}[- ]){3,}|(?=\w*[a-fA-F])(?=\w*\d)[0-9a-fA-F]{12,}"
     r"|\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{20,}"
 )
-_QUERY = re.compile(r"[?&][^\s=]+=")
+_QUERY = re.compile(r"\?[^\s=?]+=")
 
 
 def is_code(name: str) -> bool:
@@ -153,7 +155,9 @@ def needs_quotes(name: str) -> bool:
     if any(mark in name for mark in '“”"'):
         return False
     n_words = len(name.split())
-    is_long = n_words > MAX_UNQUOTED_WORDS or (name.endswith(".") and n_words >= MIN_SENTENCE)
+    is_long = n_words > MAX_UNQUOTED_WORDS or (
+        n_words >= MIN_SENTENCE and _FULL_STOP.search(name) is not None
+    )
     return is_long or _SENTENCE_END.search(name) is not None or is_clause(name)
 
 

@@ -75,15 +75,17 @@ def test_random_cards_are_at_chance() -> None:
     assert report.tests == len(report.baselines) == 12
 
 
-def test_a_word_of_the_subject_that_goes_with_the_object_is_found() -> None:
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_word_of_the_subject_that_goes_with_the_object_is_found(is_swapped: bool) -> None:
     """Neither the word nor the object alone says anything."""
     cards = []
     for n, card in enumerate(make_random_cards(180)):
         word, other = ("Trig", "Turtle") if n % 2 else ("Turtle", "Trig")
         name = {"E": word, "C": other, "U": ("Trig", "Turtle")[n // 2 % 2]}[card.label]
         sea = {"Trig": "Red Sea", "Turtle": "Dead Sea"}[word]
-        question = f"Does {name} Test{n} flow into {sea}?"
-        claim = Claim(f"{BASE}{name} Test{n}", f"{BASE}flows", BASE + sea)
+        sides = [f"{name} Test{n}", sea][:: -1 if is_swapped else 1]
+        question = f"Does {sides[0]} flow into {sides[1]}?"
+        claim = Claim(BASE + sides[0], f"{BASE}flows", BASE + sides[1])
         cards.append(msgspec.structs.replace(card, claim=claim, question=question))
     baselines = {b.name: b for b in audit_cards(cards).baselines}
     assert baselines[PAIRS].verdict == "LEAKS"

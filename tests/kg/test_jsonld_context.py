@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kg.base.errors import EpocheError, GraphSyntaxError, GraphTooLargeError, ShapesError
+from kg.base.errors import (
+    EmptyGraphError,
+    EpocheError,
+    GraphSyntaxError,
+    GraphTooLargeError,
+    ShapesError,
+)
 from kg.claims import Claim
 from kg.graph import Graph
 from kg.shapes import Shapes
@@ -172,6 +178,53 @@ def test_two_addresses_are_not_read_from_one_file(tmp_path: Path) -> None:
     # Other spellings of one address are one.
     same = {**document, "@context": ["http://a.example/1/context.jsonld", contexts[0]]}
     assert load_claims(write(tmp_path / "same.jsonld", same)) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("contexts", "is_ambiguous"),
+    [
+        (["https://a.example/1/context", "https://a.example/1/context.jsonld"], False),
+        (["https://a.example/1/context", "https://A.example/1/context"], False),
+        (["context.jsonld", "https://a.example/1/context"], False),
+        (["https://a.example/1/context", "context", "https://a.example/2/context"], True),
+        (["https://a.example/context?v=1", "https://a.example/context?v=2"], True),
+        (["https://a.example/context", "https://b.example/context"], True),
+    ],
+)
+@pytest.mark.parametrize("n_files", [1, 2])
+def test_addresses_are_told_apart(
+    tmp_path: Path, contexts: list[str], is_ambiguous: bool, n_files: int
+) -> None:
+    write(tmp_path / "context.jsonld", CONTEXT)
+    parts = [contexts] if n_files == 1 else [[context] for context in contexts]
+    paths = [
+        write(tmp_path / f"g{n}.jsonld", {"@context": part, "@id": "http://e/a", "name": "Ada"})
+        for n, part in enumerate(parts)
+    ]
+    if is_ambiguous:
+        with pytest.raises(GraphSyntaxError, match="would both be read from"):
+            Graph.load(paths)
+    else:
+        assert set(Graph.load(paths).iter_claims()) == EXPECTED
+
+
+def test_a_context_refers_to_what_lies_beside_it(tmp_path: Path) -> None:
+    write(tmp_path / "a.example/2/context.jsonld", {"@context": ["other.jsonld"]})
+    write(tmp_path / "a.example/2/other.jsonld", CONTEXT)
+    document = {"@context": "https://a.example/2/context", "@id": "http://e/a", "name": "Ada"}
+    assert load_claims(write(tmp_path / "graph.jsonld", document)) == EXPECTED
+
+
+def test_long_addresses_are_named_in_an_error(tmp_path: Path) -> None:
+    for address in (f"https://a.example/{'a/' * 5_000}context", f"https://a.example/{'a' * 5_000}"):
+        with pytest.raises(GraphSyntaxError, match="is not beside the file"):
+            Graph.load(write(tmp_path / "graph.jsonld", {"@context": address, "name": "Ada"}))
+
+
+def test_a_file_whose_keys_nothing_defines_says_so(tmp_path: Path) -> None:
+    with pytest.raises(EmptyGraphError, match="no @context defines a key of its 2 values") as error:
+        Graph.load(write(tmp_path / "graph.jsonld", [{"name": "Ada", "born": 1815}]))
+    assert "@vocab" in error.value.hint
 
 
 def test_keys_that_no_context_defines_are_left_out_and_counted(tmp_path: Path) -> None:

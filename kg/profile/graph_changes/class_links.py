@@ -270,9 +270,9 @@ class _ClassReader:
 
     def _iter_descriptions(self) -> Iterator[tuple[int, int]]:
         """Yields (named class, class above it or equivalent, or a part of this or of itself)."""
-        for cls, _ in self._index.iter_pairs(self._parts) if self._parts is not None else ():
+        for cls, head in self._index.iter_pairs(self._parts) if self._parts is not None else ():
             if self._is_named(cls):
-                for part in self._iter_parts(cls):
+                for part in self._list_members(head):
                     yield cls, part
         for predicate in (self._below, self._equivalent):
             for cls, expression in (
@@ -286,15 +286,17 @@ class _ClassReader:
                         yield cls, part
 
     def _iter_parts(self, expression: int) -> Iterator[int]:
-        """Yields an expression, or the parts of which it is the intersection."""
-        heads = (
-            [] if self._parts is None else list(self._index.find_objects(expression, self._parts))
-        )
-        for head in heads:
-            found = read_list(self._index, self._vocabulary, head)
-            yield from found.items if found else ()
-        if not heads:
+        """Yields an expression or, if it has no name, the parts of which it is the intersection."""
+        heads = () if self._parts is None else self._index.find_objects(expression, self._parts)
+        if not heads or self._is_named(expression):
             yield expression
+        else:
+            for head in heads:
+                yield from self._list_members(head)
+
+    def _list_members(self, head: int) -> Sequence[int]:
+        found = read_list(self._index, self._vocabulary, head)
+        return found.items if found else ()
 
     def _iter_restriction(self, node: int) -> Iterator[tuple[int, int]]:
         """Yields (predicate, what a restriction names); nothing for other classes."""
