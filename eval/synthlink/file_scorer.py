@@ -23,8 +23,9 @@ from eval.synthlink.scoring.record import SynthLinkReport
 from eval.synthlink.scoring.repeats import average_report, list_repeat_notes, score_repeats
 from eval.synthlink.scoring.scores import score_predictions
 from kg.base.console import StageCallback
-from kg.base.errors import SettingError
+from kg.base.errors import RecordError, SettingError
 from kg.base.files import require_file, sha256_bytes, sha256_file, to_json_bytes
+from kg.base.plain_text import format_count
 from kg.base.provenance import escape_file_name, library_versions, make_relative_name
 from retrieval.corpus import Corpus, read_corpus
 
@@ -61,9 +62,20 @@ class References(NamedTuple):
         """Reads a file of predictions; those for questions that are not scored are left out.
 
         Raises:
-            MissingFileError, RecordError: as ``read_predictions``.
+            MissingFileError, RecordError: as ``read_predictions``; also if the file has rows and
+                none is on a question of the catalogue.
         """
-        predictions = read_predictions(path, Catalog(self.all_questions).ids)
+        ids = frozenset(Catalog(self.all_questions).ids)
+        predictions = read_predictions(path, ids)
+        refused = predictions.refused
+        if refused and not predictions.rows and ids.isdisjoint(row.question_id for row in refused):
+            raise RecordError(
+                f"none of {format_count(len(refused), 'row')} is on a question of the catalogue; "
+                f"{refused[0]}",
+                where=str(path),
+                hint="question_id is the id of a question, such as "
+                f"{self.all_questions[0].id}; --catalog names another catalogue.",
+            )
         scored_ids = set(self.catalog.ids)
         return Predictions(
             tuple(row for row in predictions.rows if row.question_id in scored_ids),

@@ -224,6 +224,13 @@ UNREADABLE_FILES: dict[str, tuple[bytes, str]] = {
     "torn": (json.dumps(HONEST_PREDICTIONS).encode()[:-9], "not JSON"),
     "garbage": (bytes(range(256)) * 40, "not UTF-8"),
     "deep": (b"[" * 200_000, "nested too deeply"),
+    "another catalogue's": (
+        json.dumps(
+            [{**row, "question_id": f"Q{n}"} for n, row in enumerate(HONEST_PREDICTIONS)]
+        ).encode(),
+        "is on a question of the catalogue; row 1 (Q0): the catalogue has no such question",
+    ),
+    "other keys": (b'[{"id": "HIA-01", "answer": "x"}]', "none of 1 row is on a question"),
 }
 
 
