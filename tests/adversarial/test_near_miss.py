@@ -140,7 +140,7 @@ def test_nothing_gives_the_label_of_near_misses_away(
         ),
         lambda drawn: audit_new_cards(rivers, drawn.cards),
     ).audit
-    assert audit.tests == 12
+    assert audit.tests == 13
     assert not audit.leaks
 
 
