@@ -84,7 +84,7 @@ _OF_CHANGE: Final = frozenset(
     )
 )
 """Heads of names without which the rest says something else, or the opposite."""
-_OTHER_SMALL_WORDS: Final = frozenset(list_words("from with than as against without by to into"))
+_OTHER_SMALL_WORDS: Final = frozenset(list_words("from with than as against without by into"))
 """Small words that change what a side says, unless the thing's name or a fact has them."""
 _MIN_SHARE: Final = 0.5
 _MIN_TELLING: Final = 2

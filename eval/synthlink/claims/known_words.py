@@ -108,15 +108,17 @@ class KnownWords:
         """Returns whether a sentence with a year has a verb of a claim and a word beside it.
 
         Where none has, as for "the canal was begun in 1817" beside "opened in 1825", the evidence
-        does not say when it was. A claim without a verb says it of what the evidence dates.
+        does not say when it was. A claim without a verb or of other
+        things is judged by its year alone.
         """
         verbs = [word for word in claim if word.kind == "content" and is_verb(word)]
         verbs = [word for word in verbs if word.key not in _OF_ANYTHING]
         others = [word for word in claim if word.kind in _TELLING and word not in verbs]
-        return not verbs or any(
-            any(is_same_event(verb.key, word.key) for verb in verbs for word in sentence)
-            and (not others or any(is_same(one, word) for one in others for word in sentence))
-            for sentence in self._dated
+        about = [
+            text for text in self._dated if any(is_same(one, w) for one in others for w in text)
+        ]
+        return (not verbs or not about) or any(
+            is_same_event(verb.key, word.key) for text in about for word in text for verb in verbs
         )
 
     def _is_new_name(self, words: Sequence[Word], index: int) -> bool:
