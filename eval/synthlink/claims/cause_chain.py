@@ -84,8 +84,8 @@ _OF_CHANGE: Final = frozenset(
     )
 )
 """Heads of names without which the rest says something else, or the opposite."""
-_OTHER_SMALL_WORDS: Final = frozenset(list_words("from with than as against without"))
-"""Small words that change what a side says, unless the step's fact has them."""
+_OTHER_SMALL_WORDS: Final = frozenset(list_words("from with than as against without by into"))
+"""Small words that change what a side says, unless the thing's name or a fact has them."""
 _MIN_SHARE: Final = 0.5
 _MIN_TELLING: Final = 2
 """A side names a node if it has half of the words of its name, or two that tell."""
@@ -130,13 +130,15 @@ class CauseChain:
         }
         self._facts: dict[str, list[list[Word]]] = {}
         self._told: dict[str, frozenset[str]] = {}
-        self._small: dict[str, frozenset[str]] = {}
+        self._small = {
+            node: frozenset(re.split(r"[:-]", node)) & _OTHER_SMALL_WORDS for node in self._nodes
+        }
         for step in question.steps:
             fact = get_content(split_text(step.fact, names))
             about = {triple[0] for triple in step.triples} & {*self._nodes}
             small = {word.key for word in split_text(step.fact) if word.kind == "light"}
             for node in {end for triple in step.triples for end in triple} & {*self._nodes}:
-                self._small[node] = self._small.get(node, frozenset()) | small
+                self._small[node] |= small
             for node in about:
                 self._facts.setdefault(node, []).append(fact)
             if len(about) == 1:

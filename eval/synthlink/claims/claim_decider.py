@@ -18,7 +18,7 @@ from eval.synthlink.claims.german_claims import read_german, translate_words
 from eval.synthlink.claims.known_words import KnownWords
 from eval.synthlink.claims.lexicon import TELLING_FIRST_NAMES, UNTELLING_NAMES
 from eval.synthlink.claims.polarity import SOMEBODY, Reading, drop_reason, read_polarity
-from eval.synthlink.claims.splitter import ClaimText, split_claims
+from eval.synthlink.claims.splitter import ClaimText, split_claims, split_dated_verbs
 from eval.synthlink.claims.traits import Traits
 from eval.synthlink.claims.words import (
     Word,
@@ -167,6 +167,7 @@ class ClaimDecider:
         """Returns what facts, chain and pages say of a claim; open if they are not sure."""
         if claim.is_list:
             return Decision("not found", "form")
+        claim = claim._replace(text=claim.plain)
         reading, words = self.read(claim)
         if len(words) > MAX_CLAIM_WORDS or claim.is_retracted:
             return _OPEN
@@ -299,6 +300,7 @@ class ClaimDecider:
 
     def find_stated(self, claim: ClaimText) -> Stated:
         """Returns which facts and triples a claim states or contradicts."""
+        claim = claim._replace(text=claim.plain)
         reading, words = self.read(claim)
         if (
             claim.is_list
@@ -366,7 +368,7 @@ def _iter_statements(text: str, *, with_clauses: bool) -> Iterator[str]:
             if with_clauses
             else []
         )
-        for statement in (sentence, *clauses):
+        for statement in (sentence, *clauses, *split_dated_verbs(sentence)):
             for variant in (statement, _INSERTED.sub(" ", statement)):
                 if variant not in seen:
                     seen.add(variant)

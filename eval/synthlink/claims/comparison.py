@@ -13,7 +13,14 @@ from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.lexicon import DIRECTIONS, RELATION_BY_WORD, SCOPES
 from eval.synthlink.claims.mutual_verbs import SYMMETRIC
-from eval.synthlink.claims.small_words import differ_in_small_words, is_past_form
+from eval.synthlink.claims.small_words import (
+    BE,
+    BY,
+    differ_in_small_words,
+    is_past_form,
+    lacks_noun,
+    order_roles,
+)
 from eval.synthlink.claims.words import (
     Word,
     are_opposite,
@@ -21,14 +28,11 @@ from eval.synthlink.claims.words import (
     get_relations,
     is_other,
     is_same,
+    is_same_event,
     is_verb,
 )
 from kg.base.plain_text import list_words
 
-_BE: Final = frozenset(
-    list_words("is are was were be been being got wurde wurden wird werden worden")
-)
-_BY: Final = frozenset(("by", "von", "durch"))
 _AND: Final = frozenset(("and", "und"))
 _ARTICLES: Final = frozenset(list_words("the a an and its their his her"))
 """Words between a word of direction and a name."""
@@ -39,9 +43,10 @@ _KINDS_OF_PLACE: Final = frozenset(
 _OF_ITSELF: Final = frozenset(("begin", "end", "increase", "decrease"))
 """Relations whose verbs say the same of a thing in active and passive voice."""
 _LIKE_BE: Final = frozenset(list_words("become becomes became remain remained is are was were"))
+_BEGUN: Final = "begun"
+_OPENED: Final = "opened"
 _MIN_PAIRS: Final = 2
-_MAX_GAP: Final = 3
-"""Maximum number of words between "was" and its participle."""
+
 
 Outcome = Literal["supported", "contradicted", "open"]
 
@@ -103,11 +108,14 @@ def compare_texts(
     if _differ_in_role(matched, roles):
         return _OPEN
     if said_left and told_left:
-        return _compare_difference(said_left, told_left, free)
+        match = _compare_difference(said_left, told_left, free)
+        return match if not _tells_other_event(matched, claim) else _OPEN
     if differ_in_small_words(said_words, told_words, matched):
         return _OPEN
     if not free.agrees:
-        return Match("contradicted") if free.clashes and not said_left + told_left else _OPEN
+        clashes = free.clashes and not said_left + told_left
+        is_wrong = clashes and not _tells_other_event(matched, claim)
+        return Match("contradicted") if is_wrong else _OPEN
     if said_left:
         return Match("open", has_all=free.is_told)
     # Words without a verb state nothing, even those of a fact.
@@ -119,9 +127,35 @@ def compare_texts(
         or (told_left and not any(map(is_verb, claim)))
         or (told_left and _ends_with_verb(claim, said[-1], roles[0]))
         or _is_of_later_verb(said_words, told_words, told_left)
+        or _dates_opening(matched, claim)
+        or lacks_noun(matched[-1][1], told_words, told_left)
     ):
         return _OPEN
     return Match("supported", has_all=not told_left and free.is_told)
+
+
+def _tells_other_event(pairs: Sequence[tuple[Word, Word]], claim: Sequence[Word]) -> bool:
+    """Returns whether a claim says of another event than the sentence in which year it was.
+
+    "The canal was begun in 1817" does not contradict that it was opened in 1825.
+
+    Args:
+        pairs: words of both that are the same.
+        claim: words of the claim.
+    """
+    return any(word.number.is_year for word in claim) and any(
+        (is_verb(word) or is_verb(other)) and not is_same_event(word.key, other.key)
+        for word, other in pairs
+    )
+
+
+def _dates_opening(pairs: Sequence[tuple[Word, Word]], claim: Sequence[Word]) -> bool:
+    """Returns whether a claim says in which year something was begun that was opened in it."""
+    return any(word.number.is_year for word in claim) and any(
+        is_same_event(word.key, _BEGUN) and is_same_event(other.key, _OPENED)
+        for pair in pairs
+        for word, other in (pair, pair[::-1])
+    )
 
 
 def _is_of_later_verb(
@@ -212,26 +246,6 @@ def _align(said: Sequence[Word], told: Sequence[Word]) -> list[tuple[int, int]]:
     return pairs
 
 
-def order_roles(words: Sequence[Word]) -> list[Word]:
-    """Returns the words with who did it first: "A was made by B" becomes "B made A"."""
-    for index, word in enumerate(words):
-        if word.key not in _BE or not word.text.islower():
-            continue  # "Attention Is All You Need" is a name
-        window = range(index + 1, min(len(words), index + 2 + _MAX_GAP))
-        by = next((place for place in window if words[place].key in _BY), None)
-        if by is None:
-            continue
-        end = by + 1
-        while end < len(words) and (
-            words[end].kind == "name" or words[end].key in ("the", "a", "an", "and", "of", "und")
-        ):
-            end += 1
-        if end == by + 1:
-            end = len(words)
-        return [*words[by + 1 : end], *words[index + 1 : by], *words[:index], *words[end:]]
-    return list(words)
-
-
 def drop_given_names(words: Sequence[Word], pairs: Collection[tuple[str, str]]) -> list[Word]:
     """Leaves out given names before their surname."""
     return [
@@ -298,13 +312,13 @@ class _Roles:
         self.passives: set[int] = set()
         is_passive = False
         for word in words:
-            is_passive = is_passive or (word.key in _BE and word.text.islower())
-            if is_passive and is_verb(word) and word.key not in _BE:
+            is_passive = is_passive or (word.key in BE and word.text.islower())
+            if is_passive and is_verb(word) and word.key not in BE:
                 self.passives.add(id(word))
                 is_passive = False
         # "The canal, promoted by Clinton, opened": without "was" too, it did not promote.
         for word, by, after in zip(words, words[1:], words[2:], strict=False):
-            if by.key in _BY and after.kind != "number" and is_verb(word):
+            if by.key in BY and after.kind != "number" and is_verb(word):
                 self.passives.add(id(word))
         self.owners = {id(word) for word, after in itertools.pairwise(written) if after.key == "s"}
 

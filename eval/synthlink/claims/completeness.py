@@ -63,7 +63,7 @@ def _iter_licensed(
         return
     triples = {tuple(map(_get_local_name, triple)): triple for triple in question.triples}
     certain = [claim for claim in claims if not claim.is_list and not claim.is_retracted]
-    texts = [text for claim in certain for text in (claim.text, claim.sentence)]
+    texts = [text for claim in certain for text in (claim.plain, claim.sentence)]
     for text in dict.fromkeys(texts):
         finding = ask_graph(text, guard)
         for read in finding.claims:

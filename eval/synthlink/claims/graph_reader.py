@@ -7,10 +7,11 @@ licenses all of it: "began in 1858 and hardly lasted" is not licensed because it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from eval.synthlink.claims.small_words import begins_with_preposition, has_bare_have
-from eval.synthlink.claims.words import split_text
+from eval.synthlink.claims.words import Word, is_same_event, is_verb, split_text
 from kg.base.plain_text import list_words
 
 if TYPE_CHECKING:
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
 _CHANGING: Final = frozenset(
     list_words(
         "will can shall get gets got gotten getting let lets ever always currently today now "
-        "located situated considered called named known found"
+        "located situated considered called named known found published"
     )
 )
-"""Words that the reader takes for small ones, but that may say something else of the claim."""
+"""Words that the reader takes for small or the same ones, but that may say something else.
+
+What "first appeared" in a year may have been published in another.
+"""
+_VAGUE: Final = "appeared"
+"""A predicate's verb that the graph has for what was proposed, built or sold first."""
 
 
 class GraphFinding(NamedTuple):
@@ -56,7 +62,8 @@ def ask_graph(text: str, guard: Guard | None) -> GraphFinding:
     if any(word.kind == "hedge" and word.key not in keys for word in words):
         return _NOTHING
     if "contradicted" in kinds:
-        return GraphFinding("contradicted")
+        is_other = any(_tells_other_event(words, claim, guard) for claim in claims)
+        return _NOTHING if is_other else GraphFinding("contradicted")
     if not kinds <= {"licensed", "no-claim"} or any(
         word.kind != "light"
         for event in events
@@ -69,3 +76,21 @@ def ask_graph(text: str, guard: Guard | None) -> GraphFinding:
     if has_bare_have(words) and not has_bare_have(told):
         return _NOTHING
     return GraphFinding("supported", claims)
+
+
+def _tells_other_event(words: Sequence[Word], claim: Claim, guard: Guard) -> bool:
+    """Returns whether the words of a claim may mean another event than the predicate of its year.
+
+    "Photo 51 was published in 1953" does not contradict that it "first appeared" in 1952. A denial
+    is read as the statement that it denies, which has the year of the graph.
+    """
+    rendered = split_text(guard.knowledge.verbaliser.render_clause(claim))
+    if not claim.obj.startswith('"') or not any(word.number.is_year for word in rendered):
+        return False
+    keys = {word.key for word in rendered}
+    if any(word.kind == "negation" for word in words):
+        return any(word.key in _CHANGING - keys for word in words)
+    verbs = [word.key for word in rendered if word.kind == "content" and is_verb(word)]
+    return _VAGUE in keys or not any(
+        is_same_event(word.key, verb) for word in words for verb in verbs
+    )

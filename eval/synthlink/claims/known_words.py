@@ -13,7 +13,7 @@ from typing import Final
 from rapidfuzz.distance import Levenshtein
 
 from eval.synthlink.claims.lexicon import ENGLISH, FOREIGN, LIGHT, UNTELLING_NAMES
-from eval.synthlink.claims.words import Word, split_text
+from eval.synthlink.claims.words import Word, is_same, is_same_event, is_verb, split_text
 
 _MIN_NAME_LENGTH: Final = 3
 _MAX_ACRONYM_LENGTH: Final = 5
@@ -25,6 +25,9 @@ _MIN_ENGLISH_SHARE: Final = 0.4
 _YEARS_AROUND: Final = 5
 _AT_MOST: Final = frozenset(("by", "before", "until", "below"))
 _AT_LEAST: Final = frozenset(("from", "after", "above"))
+_OF_ANYTHING: Final = frozenset(("happened", "happen", "occurred", "came"))
+"""Verbs that may be said of every event."""
+_TELLING: Final = frozenset(("content", "name"))
 _TOKEN: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -43,6 +46,7 @@ class KnownWords:
         self._starts = {key[:_MIN_SHARED_START] for key in self._keys}
         self._names = {word.key for word in words if word.kind == "name"}
         self._years = [word for word in words if word.number.is_year or word.number.decade]
+        self._dated = [text for text in texts if any(word.number.is_year for word in text)]
         self._spans = [span for text in texts for span in _iter_spans(text)]
 
     def is_english(self, text: str) -> bool:
@@ -82,7 +86,7 @@ class KnownWords:
             names: words that are names in the evidence.
         """
         words = split_text(text, names)
-        if any(self._is_new_year(word) for word in words):
+        if any(self._is_new_year(word) for word in words) and self._dates_event(words):
             return True
         return self.is_english(sentence) and any(
             self._is_new_name(words, index) for index in range(len(words))
@@ -98,6 +102,23 @@ class KnownWords:
             return False
         return not any(low <= year <= high for low, high in self._spans) and not any(
             _may_mean(known, year) for known in self._years
+        )
+
+    def _dates_event(self, claim: Sequence[Word]) -> bool:
+        """Returns whether a sentence with a year has a verb of a claim and a word beside it.
+
+        Where none has, as for "the canal was begun in 1817" beside "opened in 1825", the evidence
+        does not say when it was. A claim without a verb or of other
+        things is judged by its year alone.
+        """
+        verbs = [word for word in claim if word.kind == "content" and is_verb(word)]
+        verbs = [word for word in verbs if word.key not in _OF_ANYTHING]
+        others = [word for word in claim if word.kind in _TELLING and word not in verbs]
+        about = [
+            text for text in self._dated if any(is_same(one, w) for one in others for w in text)
+        ]
+        return (not verbs or not about) or any(
+            is_same_event(verb.key, word.key) for text in about for word in text for verb in verbs
         )
 
     def _is_new_name(self, words: Sequence[Word], index: int) -> bool:

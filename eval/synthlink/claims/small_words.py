@@ -7,13 +7,18 @@ sodium", and "opium had Zexu destroyed" those of "Zexu had opium destroyed": pre
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from eval.synthlink.claims.verb_forms import IRREGULAR_PASTS, UNCHANGED_VERBS
-from eval.synthlink.claims.words import Word
+from eval.synthlink.claims.words import Word, is_verb
 from kg.base.plain_text import list_words
 
+BE: Final = frozenset(
+    list_words("is are was were be been being got wurde wurden wird werden worden")
+)
+BY: Final = frozenset(("by", "von", "durch"))
 _AND: Final = "and"
 _HAVE: Final = "have"
 _THAT: Final = "that"
@@ -38,6 +43,12 @@ _BETWEEN: Final = frozenset(list_words("is are was were be been being not also t
 """Words between "had" and its participle."""
 _ANYWHERE: Final = frozenset((_PLACE, "on", "during", "within", "of", "from", "by"))
 """Words before a year: what they say of it is compared with its value."""
+
+_DATE_LENGTH: Final = 2
+"""Number of words of "in 1825"."""
+_PARTICLES: Final = frozenset(("out", "up", "on", "off", "over", "away", "back"))
+_MAX_GAP: Final = 3
+"""Maximum number of words between "was" and its participle."""
 
 
 def find_parts(words: Sequence[Word]) -> dict[int, tuple[str, ...]]:
@@ -129,6 +140,9 @@ def has_bare_have(words: Sequence[Word]) -> bool:
 
 def _is_perfect(following: Sequence[Word]) -> bool:
     """Returns whether a participle follows, so that "had" forms a tense only."""
+    between = itertools.takewhile(lambda word: word.key in _BETWEEN, following)
+    if any(word.key == "been" for word in between):
+        return True
     verb = next((word for word in following if word.key not in _BETWEEN), None)
     return verb is not None and is_past_form(verb)
 
@@ -139,4 +153,55 @@ def is_past_form(word: Word) -> bool:
         word.key in IRREGULAR_PASTS
         or word.key in UNCHANGED_VERBS
         or (len(word.key) > len("aged") and word.key.endswith("ed"))
+    )
+
+
+def order_roles(words: Sequence[Word]) -> list[Word]:
+    """Returns the words with who did it first: "A was made in 1900 by B" is "B made A in 1900"."""
+    for index, word in enumerate(words):
+        if word.key not in BE or not word.text.islower():
+            continue  # "Attention Is All You Need" is a name
+        window = range(index + 1, min(len(words), index + 2 + _MAX_GAP))
+        by = next((place for place in window if words[place].key in BY), None)
+        if by is None:
+            continue
+        end = by + 1
+        while end < len(words) and (
+            words[end].kind == "name" or words[end].key in ("the", "a", "an", "and", "of", "und")
+        ):
+            end += 1
+        if end == by + 1:
+            end = len(words)
+        has_tense = index > 0 and word.key == "been" and words[index - 1].key in _FORMS_OF_HAVE
+        things = words[: index - 1 if has_tense else index]
+        done = words[index + 1 : by]
+        when = done[-_DATE_LENGTH:] if _ends_with_date(done) else []
+        done = done[: len(done) - len(when)]
+        return [*words[by + 1 : end], *done, *things, *when, *words[end:]]
+    return list(words)
+
+
+def _ends_with_date(words: Sequence[Word]) -> bool:
+    """Returns whether a verb and "in" with a year are the last words."""
+    return (
+        len(words) > _DATE_LENGTH
+        and words[-1].number.is_year
+        and words[-2].key == "in"
+        and any(map(is_verb, words[:-_DATE_LENGTH]))
+    )
+
+
+def lacks_noun(last: Word, told: Sequence[Word], told_left: Sequence[Word]) -> bool:
+    """Returns whether a claim ends before the noun to which its last word belongs.
+
+    "The 4004 was the first" does not say of what, nor does "Britain answered with the First".
+    """
+    following = next((after for word, after in itertools.pairwise(told) if word is last), None)
+    return (
+        following is not None
+        and following.kind in ("content", "name")
+        and following.key not in _PARTICLES
+        and not is_past_form(last)
+        and not is_past_form(following)
+        and any(following is word for word in told_left)
     )

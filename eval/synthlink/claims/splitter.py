@@ -44,9 +44,12 @@ _INSERTED: Final = re.compile(
 )
 _PREPOSITIONS: Final = r"(?:in|at|on|by|with|under|after|before|from|to|for|during|through)"
 _PHRASE: Final = re.compile(rf"{_PREPOSITIONS}\s+", re.IGNORECASE)
+_ARTICLE: Final = re.compile(r"the\s+", re.IGNORECASE)
+_LATER: Final = re.compile(r"(?:later|afterwards),\s+", re.IGNORECASE)
 _PREPOSITION: Final = re.compile(rf"\b{_PREPOSITIONS}\s")
 # "X opened in 1825 and joined Y with Z" claims two things of X.
 _SECOND_VERB: Final = re.compile(r"\s+(?:and|und)\s+(?=[a-zäöü]+)")
+_UNTIL: Final = re.compile(r"until \d{4}\b")
 _BE: Final = frozenset(list_words("is are was were been wurde wurden"))
 _JOINING: Final = frozenset(
     list_words(
@@ -110,6 +113,13 @@ class ClaimText(NamedTuple):
     """Whether something else in the answer says that it may be wrong."""
     is_list: bool = False
     """Whether it is a list of words, or names alternatives, so that it states nothing."""
+    without_later: str = ""
+    """The text without "later" at its start, if years show that it was later."""
+
+    @property
+    def plain(self) -> str:
+        """The text, without "later" if years show that it was."""
+        return self.without_later or self.text
 
     @property
     def resolved(self) -> str:
@@ -143,7 +153,9 @@ def split_claims(answer: str, topic: Collection[str] = ()) -> list[ClaimText]:
             continue
         scope = reader.read(text)
         claims += (
-            claim._replace(sentence=text, german=german)
+            claim._replace(
+                sentence=text, german=german, without_later=_drop_later(claim.text, previous)
+            )
             for claim in _split_sentence(text, previous)
         )
         previous = text
@@ -171,11 +183,39 @@ def _split_sentence(sentence: str, previous: str) -> list[ClaimText]:
     claims = []
     for part, before, is_uncertain in parts:
         context = ""
-        above = previous if part is first else before
+        is_of_name = _RELATIVE.match(part) and _is_name(before)
+        above = previous if part is first and not is_of_name else before
         if _RELATIVE.match(part) or _PRONOUN.match(part) or _names_again(part, above):
             context = above
         claims.append(ClaimText(part, context, is_retracted=is_uncertain, is_list=is_list(part)))
     return claims
+
+
+def _is_name(subject: str) -> bool:
+    """Returns whether a subject is a name only, so that "which" stands for all of it."""
+    thing = _ARTICLE.sub("", _PHRASE.sub("", subject, count=1), count=1)
+    return _LAST_NAME.fullmatch(thing) is not None
+
+
+def _drop_later(claim: str, previous: str) -> str:
+    """Returns a claim without "later" at its start; empty if its year does not show that it was.
+
+    Args:
+        claim: the claim.
+        previous: the sentence before it, which has to have earlier years.
+    """
+    later = _LATER.match(claim)
+    if later is None:
+        return ""
+    mine, before = (
+        [word.value for word in split_text(text) if word.value is not None and word.number.is_year]
+        for text in (claim, previous)
+    )
+    is_later = not previous or (bool(before) and bool(mine) and max(before) < min(mine))
+    if not mine or not is_later:
+        return ""
+    rest = claim[later.end() :]
+    return f"{rest[:1].upper()}{rest[1:]}"
 
 
 def _names_again(part: str, before: str) -> bool:
@@ -227,11 +267,16 @@ def _denies(text: str) -> bool:
     return any(word.kind == "negation" for word in split_text(text))
 
 
-def _split_verbs(clause: str) -> list[str]:
+def split_dated_verbs(clause: str) -> list[str]:
+    """Splits a clause of the evidence as "X began in 1858 and lasted until 1947"."""
+    return _split_verbs(clause, joining=_JOINING - {"until"}) if _UNTIL.search(clause) else [clause]
+
+
+def _split_verbs(clause: str, joining: Collection[str] = _JOINING) -> list[str]:
     """Splits a clause whose subject has two verbs; the subject is repeated before the second."""
     words = split_text(clause)
     verb = next((word for word in words if _is_finite(word)), None)
-    is_joined = any(word.key in _JOINING for word in words[1:])
+    is_joined = any(word.key in joining for word in words[1:])
     if verb is None or is_joined or _has_infinitive(words) or is_list(clause):
         return [clause]
     subject = clause[: verb.start].strip()

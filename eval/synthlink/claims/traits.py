@@ -10,11 +10,18 @@ from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
 from eval.synthlink.claims.cause_chain import is_causal, split_name
-from eval.synthlink.claims.comparison import drop_given_names, order_roles
+from eval.synthlink.claims.comparison import drop_given_names
 from eval.synthlink.claims.lexicon import DIRECTIONS, GERMAN, WHY
-from eval.synthlink.claims.small_words import has_bare_have
+from eval.synthlink.claims.small_words import has_bare_have, order_roles
 from eval.synthlink.claims.splitter import split_claims
-from eval.synthlink.claims.words import Word, is_other, is_same, is_verb, split_text
+from eval.synthlink.claims.words import (
+    Word,
+    is_other,
+    is_same,
+    is_same_event,
+    is_verb,
+    split_text,
+)
 from eval.synthlink.items import Question, Triple
 from kg.base.plain_text import list_words
 
@@ -143,6 +150,11 @@ class Traits:
             return _OPEN
         if years:
             is_wrong = len(years) == len(known) == 1 and known[0] not in stated and bool(verbs)
+            # Who began a novel in one year published it in another.
+            is_wrong = is_wrong and all(
+                any(is_same_event(verb.key, other.key) for other in known[0].verbs)
+                for verb in verbs
+            )
             if is_wrong and is_other(years[0], known[0].value[0]):
                 return TraitFinding("contradicted", frozenset([known[0].triple]))
             return _OPEN

@@ -30,6 +30,7 @@ from eval.synthlink.claims.number_readings import (
     read_digits,
     read_words,
 )
+from eval.synthlink.claims.verb_forms import IRREGULAR_VERBS
 from kg.base.plain_text import list_words
 from kg.words.number_words import NUMBER_WORDS
 from kg.words.number_words import PROSE_SCALES as _SCALES
@@ -67,6 +68,23 @@ _ADJECTIVES: Final = frozenset(("n", "an", "ian", "ese", "ish"))
 """Endings that make an adjective of a name."""
 _MIN_STEM: Final = 4
 """Minimum number of letters that two forms of one word share."""
+_IRREGULAR_ROWS: Final = [frozenset(row) for row in IRREGULAR_VERBS]
+_SAME_EVENTS: Final = [
+    frozenset(list_words(row))
+    for row in (
+        "begin begins began begun start starts started begann begannen begonnen",
+        "open opens opened opening eröffnet eröffnete",
+        "publish publishes published publication veröffentlicht veröffentlichte veröffentlichten",
+        "sign signs signed unterzeichnet unterzeichnete unterzeichneten",
+        "invent invented invents invention devise devised erfand erfanden erfunden",
+        "find finds found discover discovers discovered discovery entdeckt entdeckte entdeckten",
+        "founded founding gegründet gründete gründeten",
+        "build builds built building baute bauten gebaut",
+        "win wins won gewann gewannen gewonnen",
+        "happen happens happened occur occurs occurred",
+    )
+]
+"""Verbs that name one event: what was begun in a year may have been opened in another."""
 
 
 class Word(NamedTuple):
@@ -214,6 +232,10 @@ def is_same_word(first: str, second: str) -> bool:
         return True
     if first[:1].isdigit() or second[:1].isdigit():
         return False
+    return _have_one_stem(first, second)
+
+
+def _have_one_stem(first: str, second: str) -> bool:
     shared = next(
         (
             index
@@ -226,6 +248,20 @@ def is_same_word(first: str, second: str) -> bool:
         first[length:] in ENDINGS and second[length:] in ENDINGS
         for length in range(shared, _MIN_STEM - 1, -1)
     )
+
+
+@lru_cache(maxsize=50_000)
+def is_same_event(first: str, second: str) -> bool:
+    """Returns whether two verbs name the same event, so that it has only one year.
+
+    "Begun" and "opened" do not, though each can be said for the other.
+    """
+    if first == second:
+        return True
+    rows = [row for row in (*_SAME_EVENTS, *_IRREGULAR_ROWS) if first in row or second in row]
+    if rows:
+        return any(first in row and second in row for row in rows)
+    return _have_one_stem(first, second)
 
 
 def are_opposite(first: str, second: str) -> bool:

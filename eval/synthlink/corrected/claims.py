@@ -66,7 +66,7 @@ def judge_claims(
         # The graph decides only claims that share a word with question or references: true
         # statements about an unrelated subject must not count.
         concerns_question = frozenset(extract_content_words(claim.text)) & subject_words
-        finding = ask_graph(claim.text, guard).verdict if concerns_question else None
+        finding = ask_graph(claim.plain, guard).verdict if concerns_question else None
         if finding is None and concerns_question and claim.text != claim.sentence:
             # A licensed sentence has no clause that is not.
             whole = ask_graph(claim.sentence, guard).verdict

@@ -158,9 +158,14 @@ INSERTED = (
 PREPOSITIONS = ("from", "to", "with", "against", "by", "without", "into", "than")
 
 
-def test_edits_that_change_a_fact_are_not_supported() -> None:
+TRUE_CLAIMS_OF_EDITS = frozenset({"the Pure Food and Drug Act were signed in 1906"})
+"""Claims of edited facts that are true by themselves: "A pretended to and B were signed"."""
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_edits_that_change_a_fact_are_not_supported(seed: int) -> None:
     """A word inserted that changes the meaning, or another preposition before a name."""
-    generator = random.Random(7)
+    generator = random.Random(seed)
     count = 0
     for question in QUESTIONS.values():
         for fact in (step.fact for step in question.steps if step.fact):
@@ -179,17 +184,10 @@ def test_edits_that_change_a_fact_are_not_supported() -> None:
                 text = " ".join(edit) + "."
                 claims = judge_claims(text, question, get_guard(), decider=get_decider(question.id))
                 changed = [claim for claim in claims if claim.text.rstrip(".") not in own]
-                parts = _list_parts(fact)
                 count += bool(changed)
-                # "Penzias almost and Wilson found it": what Wilson did is a claim of its own.
-                assert not changed or not all(
-                    claim.verdict == "supported" and claim.text.rstrip(".") not in parts
+                assert not any(
+                    claim.verdict == "supported"
+                    and claim.text.rstrip(".") not in TRUE_CLAIMS_OF_EDITS
                     for claim in changed
                 ), text
     assert count > 500
-
-
-def _list_parts(fact: str) -> list[str]:
-    """Returns the beginnings of a fact, which it says too."""
-    words = fact.rstrip(".").split()
-    return [" ".join(words[:end]).rstrip(",") for end in range(1, len(words) + 1)]
