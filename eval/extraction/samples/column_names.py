@@ -39,6 +39,9 @@ EXPECTED_KEYS: Final = (*_GOLD_KEYS, *FIELD_LIKE_KEYS)
 """Alternative names of the column with the expected output; see ``find_gold_key``."""
 SURE_KEYS: Final = frozenset((*_GOLD_KEYS, *_USUAL_KEYS))
 """Those that may stand alone, and of which a text can be gold."""
+_PARSE_COMPANIONS: Final = (
+    *("meta", "valid_line", "roi", "repeating_symbol", "dontcare", "gt_parses"),
+)
 PARSE_KEY: Final = "gt_parse"
 """Key within the gold of Donut and CORD, beside what was seen on the page."""
 SCHEMA_KEYS: Final = ("schema", "data_schema", "json_schema", "schema_definition")
@@ -212,13 +215,15 @@ def open_gold(record: Mapping[str, Any], key: str, fields: Collection[str] = ())
         fields: the keys that the schema declares at the top.
     """
     value = read_json_text(record.get(key))
-    if (
-        isinstance(value, dict)
-        and PARSE_KEY not in fields
-        and isinstance(value.get(PARSE_KEY), dict | list)
-    ):
+    if isinstance(value, dict) and PARSE_KEY not in fields and has_parse(value):
         return open_gold(value, PARSE_KEY, fields)
     return value
+
+
+def has_parse(value: Mapping[str, Any]) -> bool:
+    """Returns whether an object is gold of Donut or CORD, beside what was seen on the page."""
+    is_parse = isinstance(value.get(PARSE_KEY), dict | list)
+    return is_parse and value.keys() <= {PARSE_KEY, *_PARSE_COMPANIONS}
 
 
 def drop_metadata(gold: Any, root: SchemaNode, *, has_schema: bool) -> tuple[Any, dict[str, None]]:

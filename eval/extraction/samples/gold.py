@@ -101,7 +101,7 @@ def _iter_rows(
         document = read_document(path)
         value = document.value
         if isinstance(value, dict) or (schema is None and _is_gold_in_array(value)):
-            case = read_case(value)
+            case = read_case(value, list_declared_keys(schema))
             rows = [] if case is None else [case]
             if case is None:
                 found = list_gold_rows(value, path.stem, list_declared_keys(schema))

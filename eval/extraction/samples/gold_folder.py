@@ -82,7 +82,8 @@ def read_gold_folder(
     row_files, unmistakable = _find_row_files(files, schema)
     if not row_files:
         documents = [read_document(file) for file in files if file.suffix.lower() in _DOCUMENTS]
-        rows = ((document.path, read_case(document.value)) for document in documents)
+        keys = list_declared_keys(schema)
+        rows = ((document.path, read_case(document.value, keys)) for document in documents)
         cases = [Document(path, row) for path, row in rows if row is not None]
         for document, name in _name_documents(cases, folder):
             row = {**document.value, "id": document.value.get("id") or name}

@@ -21,11 +21,14 @@ from eval.extraction.samples.column_names import (
     GOLD_PATH_KEYS,
     ID_KEYS,
     OFTEN_FIELD_KEYS,
+    PARSE_KEY,
     SCHEMA_KEYS,
     SURE_KEYS,
     has_gold_column,
+    has_parse,
     is_of_kind,
     open_gold,
+    read_json_text,
     rename_columns,
 )
 from eval.extraction.samples.envelopes import count_declared_keys, open_record
@@ -83,17 +86,23 @@ def is_single_object(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
 
 
-def read_case(value: Any) -> dict[str, Any] | None:
-    """Returns the row of a JSON value that has schema and gold together; ``None`` for others."""
+def read_case(value: Any, declared: Collection[str] = ()) -> dict[str, Any] | None:
+    """Returns the row of a JSON value that has schema and gold together; ``None`` for others.
+
+    Args:
+        value: the value.
+        declared: the keys that the common schema has at the top: they are no columns.
+    """
     if not isinstance(value, dict):
         return None
-    row = rename_columns(value)
-    has_schema = any(
-        isinstance(row[key], str) or is_schema(unwrap_schema(row[key])[0])
-        for key in SCHEMA_KEYS
-        if key in row
-    )
-    return row if has_schema and has_gold_column(row) else None
+    row = rename_columns(value, declared)
+    return row if _has_schema(row, declared) and has_gold_column(row) else None
+
+
+def _has_schema(row: Mapping[str, Any], declared: Collection[str]) -> bool:
+    """Returns whether a row has a schema, also as a text of JSON."""
+    found = (read_json_text(row[key]) for key in SCHEMA_KEYS if key in row and key not in declared)
+    return any(is_schema(unwrap_schema(schema)[0]) for schema in found)
 
 
 def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
@@ -121,14 +130,16 @@ def is_array_row(row: Mapping[str, Any], declared: Collection[str], *, is_comple
     """
     if any(isinstance(row.get(key), str) for key in GOLD_PATH_KEYS):
         return True
-    found = [key for key in EXPECTED_KEYS if key in row and key not in declared]
+    found = [
+        key
+        for key in EXPECTED_KEYS
+        if key in row and key not in declared and isinstance(row[key], str | dict | list | None)
+    ]
     if _has_any(row, (*ID_KEYS, *DOCUMENT_PATH_KEYS), declared):
         return bool(found)
-    if _has_any(row, (*SCHEMA_KEYS, "text"), declared):
+    if _has_schema(row, declared) or _has_any(row, ("text",), declared):
         return is_complete and bool(found)
-    return is_complete and any(
-        key in SURE_KEYS and row[key] and isinstance(row[key], str | dict | list) for key in found
-    )
+    return is_complete and any(key in SURE_KEYS and row[key] for key in found)
 
 
 def _has_any(
@@ -238,13 +249,18 @@ def _is_gold(
     if declared:
         return count_declared_keys(gold, declared) > count_declared_keys(record, declared)
     has_name = _has_any(record, (*ID_KEYS, *DOCUMENT_PATH_KEYS))
+    if key == PARSE_KEY:
+        return has_name or has_parse(record)
     if key not in FIELD_LIKE_KEYS:
         return has_name or (is_exact and isinstance(gold, dict))
     if isinstance(gold, list):
         return False
     if is_exact and key in SURE_KEYS and len(record) == 1:
         return True
-    return has_name and (key not in OFTEN_FIELD_KEYS or record.keys() <= COLUMNS)
+    return has_name and (
+        key not in OFTEN_FIELD_KEYS
+        or all(name in COLUMNS and is_of_kind(name, part) for name, part in record.items())
+    )
 
 
 def _read_entries(

@@ -132,6 +132,8 @@ def test_an_array_of_rows_with_ids_is_read_as_rows(tmp_path: Path) -> None:
         {"Ground Truth": {"lat": 1}, "gt": {"lat": 2}},
         {"ground_truth": [1, 2], "measured": [1, 3]},
         {"Target": {"q": 1}},
+        {"gt_parse": {"q": 1}, "x": "y"},
+        {"id": "a", "annotation": {"x": 1}, "category": {"y": 2}},
     ],
 )
 def test_a_document_with_a_field_named_like_gold_stays_whole(tmp_path: Path, document: Any) -> None:
@@ -393,3 +395,14 @@ def test_arrays_with_ids_beside_other_documents_are_documents(tmp_path: Path) ->
         write(tmp_path / "gold" / f"{name}.json", value)
     loaded = load_gold(str(tmp_path / "gold"))
     assert {one.id: one.expected for one in loaded.samples} == documents
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_field_named_schema_makes_no_case(tmp_path: Path, rows: int) -> None:
+    document = {"schema": "S1", "annotation": ["x"], "gold": "18 karat"}
+    schema = write(tmp_path / "schema.json", make_schema(schema="string", annotation="array"))
+    for number in range(rows):
+        write(tmp_path / "gold" / f"a{number}.json", document)
+    source = tmp_path / "gold" if rows > 1 else tmp_path / "gold" / "a0.json"
+    loaded = load_gold(str(source), schema=schema)
+    assert [one.expected for one in loaded.samples] == [document] * rows
