@@ -97,7 +97,7 @@ def read_gold_folder(
             and document.path.name.lower() not in _SETTINGS_NAMES
         ]
         if len(_find_schemas(others, schema)) < len(others) or not unmistakable:
-            notes += _describe_rows(unmistakable)
+            notes += _describe_rows(unmistakable, folder)
             yield from _read_pairs(folder, files, documents, schema, excluded, notes)
             return
     fields = list_declared_keys(schema)
@@ -105,9 +105,10 @@ def read_gold_folder(
         yield file.name, complete_rows(iter_file_rows(file, fields), folder, schema)
 
 
-def _describe_rows(files: list[Path]) -> Iterator[str]:
+def _describe_rows(files: list[Path], folder: Path) -> Iterator[str]:
     """Yields a note on files with rows that are left out for gold in documents."""
-    left_out = [file.name for file in files if file.suffix.lower() not in _DOCUMENTS]
+    others = (file for file in files if file.suffix.lower() not in _DOCUMENTS)
+    left_out = [file.relative_to(folder).as_posix() for file in others]
     if left_out:
         names = clean_text(join_list(left_out[:_MAX_NOTES]), 200)
         yield f"{names} beside documents with gold is left out; --gold FILE reads its rows"
