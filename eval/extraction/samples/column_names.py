@@ -9,33 +9,41 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from eval.extraction.matchers.schema_nodes import ALTERNATIVES
+from eval.extraction.matchers.schema_nodes import ALTERNATIVES, SchemaNode
 from kg.base.strict_json import NotJsonError, parse_json
 
 _GOLD_KEYS: Final = (
     *("expected_output", "gold_output", "ground_truth", "reference_output", "golden_output"),
-    *("true_output", "target_output", "correct_output", "true_json_output", "true_json"),
+    *("target_output", "correct_output", "true_json_output", "true_json"),
     *("expected_json", "gold_json", "ground_truth_json", "reference_json", "target_json"),
-    *("gt_json", "expected_extraction", "gold_extraction", "expected_result", "expected_fields"),
-    *("expected_outputs", "expected_values", "expected_answer", "reference_outputs"),
-    *("expectations", "ideal", "gold_label", "gold_labels", "gold_standard"),
-    *("gt_parse", "gt_parses"),
+    *("gt_json", "expected_extraction", "gold_extraction", "expected_outputs"),
+    *("reference_outputs", "gt_parse"),
 )
-FIELD_LIKE_KEYS: Final = (
-    *("item", "gold", "expected", "label", "json", "golden", "gt", "labels", "target", "targets"),
-    *("annotation", "annotations", "reference", "references", "outputs"),
-)
-"""Names of the column with gold that a field may have too; they need an id or a path beside them,
-or to stand alone."""
+_USUAL_KEYS: Final = ("item", "gold", "expected", "label", "json")
 OFTEN_FIELD_KEYS: Final = (
     *("item", "label", "json", "labels", "target", "targets", "annotation", "annotations"),
-    *("reference", "references", "outputs"),
+    *("reference", "references", "outputs", "expected_result", "expected_fields"),
+    *("expected_values", "expected_answer", "true_output", "expectations", "ideal"),
+    *("gold_label", "gold_labels", "gold_standard"),
 )
-"""Those of them that are fields beside an id too, so that only columns may stand beside them."""
+"""Names of the column with gold that are fields beside an id too, so that only columns may stand
+beside them."""
+FIELD_LIKE_KEYS: Final = (
+    *_USUAL_KEYS,
+    *("golden", "gt"),
+    *(key for key in OFTEN_FIELD_KEYS if key not in _USUAL_KEYS),
+)
+"""Names of the column with gold that a field may have too; they need an id or a path beside
+them."""
 EXPECTED_KEYS: Final = (*_GOLD_KEYS, *FIELD_LIKE_KEYS)
 """Alternative names of the column with the expected output; see ``find_gold_key``."""
-PARSE_KEYS: Final = ("gt_parse", "gt_parses")
-"""Keys within the gold of Donut and CORD, beside what was seen on the page."""
+SURE_KEYS: Final = frozenset((*_GOLD_KEYS, *_USUAL_KEYS))
+"""Those that may stand alone, and of which a text can be gold."""
+_PARSE_COMPANIONS: Final = (
+    *("meta", "valid_line", "roi", "repeating_symbol", "dontcare", "gt_parses"),
+)
+PARSE_KEY: Final = "gt_parse"
+"""Key within the gold of Donut and CORD, beside what was seen on the page."""
 SCHEMA_KEYS: Final = ("schema", "data_schema", "json_schema", "schema_definition")
 """Alternative names of the column with the schema; the first that a row has is read."""
 ID_KEYS: Final = ("id", "doc_id", "document_id", "example_id", "sample_id", "test_id", "uid")
@@ -62,6 +70,9 @@ def simplify_name(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
+_TEXT_KEYS: Final = frozenset(
+    (*DOMAIN_KEYS, *DOCUMENT_PATH_KEYS, *GOLD_PATH_KEYS, "text", "language")
+)
 _NAMES: Final = (COLUMNS - {"metadata"}).union(GOLD_PATH_KEYS, RULE_KEYS)
 _KNOWN: Final = {simplify_name(name): name for name in sorted(_NAMES)}
 
@@ -69,34 +80,116 @@ _KNOWN: Final = {simplify_name(name): name for name in sorted(_NAMES)}
 def rename_columns(row: dict[str, Any], fields: Collection[str] = ()) -> dict[str, Any]:
     """Returns a row with its known columns under the names that are read here.
 
+    A column is renamed if its value is of the kind that is read, and no other has the name.
+
     Args:
-        row: the row or record; columns that have a known name already come before others.
-        fields: names that stay as they are, since the schema declares them.
+        row: the row or record.
+        fields: names that the schema declares: these columns stay as they are, and none gets such
+            a name.
     """
     renamed: dict[str, Any] = {}
     for key, value in row.items():
-        known = key if key in _NAMES or key in fields else _KNOWN.get(simplify_name(key), key)
-        renamed[key if known in row or known in renamed else known] = value
+        known = _KNOWN.get(simplify_name(key), key)
+        if key in _NAMES or (key in fields and not _has_more(value, row, fields, known)):
+            known = key
+        is_taken = known in row or known in renamed or known in fields
+        renamed[key if is_taken or not is_of_kind(known, value) else known] = value
     return renamed
 
 
+def _has_more(value: Any, row: dict[str, Any], fields: Collection[str], known: str) -> bool:
+    """Returns whether a column for gold has more fields than the row, so that it is no field."""
+    if known not in EXPECTED_KEYS:
+        return False
+    return _count_keys(read_json_text(value), fields) > _count_keys(row, fields)
+
+
+def list_rivals(row: Mapping[str, Any], key: str) -> list[str]:
+    """Lists the columns that have the name of a column in another spelling."""
+    name = simplify_name(key)
+    return [other for other in row if other != key and simplify_name(other) == name]
+
+
+def is_of_kind(name: str, value: Any) -> bool:
+    """Returns whether a value can be that of a known column; true for any other name."""
+    if name == "meta":
+        return isinstance(read_json_text(value), dict)
+    if name in ID_KEYS:
+        return isinstance(value, str | int) and not isinstance(value, bool)
+    if name in _TEXT_KEYS:
+        return isinstance(value, str)
+    if name in SCHEMA_KEYS:
+        return isinstance(value, str | dict)
+    return name not in EXPECTED_KEYS or value not in ("", None)
+
+
 def find_names(columns: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Lists the columns that have one of the names, in the order of these, in any spelling."""
-    known = {column: column for column in sorted(columns)}
-    spellings = {simplify_name(column): column for column in known}
-    found = (known.get(name) or spellings.get(simplify_name(name)) for name in names)
+    """Lists the columns that have one of the names, in the order of these, in any spelling.
+
+    Args:
+        columns: the columns in their order; of several spellings of a name, the first is listed.
+        names: the names.
+    """
+    known = dict.fromkeys(columns)
+    spellings: dict[str, str] = {}
+    for column in known:
+        spellings.setdefault(simplify_name(column), column)
+    found = (name if name in known else spellings.get(simplify_name(name)) for name in names)
     return list(dict.fromkeys(filter(None, found)))
 
 
-def find_gold_key(row: Mapping[str, Any]) -> str | None:
-    """Returns the column with the expected output: the first whose name says nothing else.
+def find_gold_key(
+    row: Mapping[str, Any], root: SchemaNode | None = None, fields: Collection[str] = ()
+) -> str | None:
+    """Returns the column with the expected output: the first that fits the schema.
 
-    Of names that a field or a class may have too, the first with an object or an array.
+    Where none does, and without a schema, it is the first with an object or an array whose name
+    says nothing else; then, unless the row has fields, the first with an object, the first with an
+    array, and the first.
+
+    Args:
+        row: the row.
+        root: schema node of the gold; ``None`` if there is no schema.
+        fields: keys of rows that the schema declares and so are fields, unless the value has more
+            of them than the row.
     """
     found = [key for key in EXPECTED_KEYS if key in row]
-    if not found or found[0] in _GOLD_KEYS:
+    if not found or (len(found) == 1 and found[0] not in fields):
         return found[0] if found else None
-    return next((key for key in found if _is_container(row[key])), found[0])
+    n_own = _count_keys(row, fields)
+    opened = {key: open_gold(row, key) for key in found}
+    opened = {
+        key: gold
+        for key, gold in opened.items()
+        if key not in fields or _count_keys(gold, fields) > n_own
+    }
+    first = next(iter(opened), None)
+    if root is not None and root.types and not {"object", "array"}.intersection(root.types):
+        return first
+    fitting = next((key for key, gold in opened.items() if _fits(gold, root, fields)), None)
+    named = [key for key, gold in opened.items() if key in _GOLD_KEYS and _is_container(gold)]
+    if fitting is not None or n_own:
+        return fitting or next(iter(named), None)
+    objects = [key for key, gold in opened.items() if isinstance(gold, dict)]
+    arrays = [key for key, gold in opened.items() if isinstance(gold, list)]
+    return next(iter((*named, *objects, *arrays)), first)
+
+
+def _fits(gold: Any, root: SchemaNode | None, fields: Collection[str]) -> bool:
+    """Returns whether a value has the type of a schema and, if it is an object, a key of it."""
+    types = () if root is None else root.types
+    keys = fields if root is None else root.keys
+    if isinstance(gold, list):
+        return "array" in types
+    if not isinstance(gold, dict) or (types and "object" not in types):
+        return False
+    if not keys:
+        return "object" in types
+    return not gold or ALTERNATIVES in gold or any(key in keys for key in gold)
+
+
+def _count_keys(value: Any, fields: Collection[str]) -> int:
+    return sum(key in fields for key in value) if isinstance(value, Mapping) else 0
 
 
 def has_gold_column(row: Mapping[str, Any], *, named: bool = False) -> bool:
@@ -106,13 +199,11 @@ def has_gold_column(row: Mapping[str, Any], *, named: bool = False) -> bool:
         row: the row.
         named: whether both must be so: by its name it can be nothing else.
     """
-    key = find_gold_key(row)
-    if key is None:
-        return False
-    is_named = key in _GOLD_KEYS
     if named:
-        return is_named and _is_container(row[key])
-    return is_named or _is_container(row[key])
+        return any(_is_container(row.get(key)) for key in _GOLD_KEYS)
+    return any(
+        key in row and (key in SURE_KEYS or _is_container(row[key])) for key in EXPECTED_KEYS
+    )
 
 
 def open_gold(record: Mapping[str, Any], key: str, fields: Collection[str] = ()) -> Any:
@@ -124,30 +215,55 @@ def open_gold(record: Mapping[str, Any], key: str, fields: Collection[str] = ())
         fields: the keys that the schema declares at the top.
     """
     value = read_json_text(record.get(key))
-    if isinstance(value, dict):
-        for inner in PARSE_KEYS:
-            if inner not in fields and isinstance(value.get(inner), dict | list):
-                return open_gold(value, inner, fields)
-    if key == "gt_parses" and isinstance(value, list):
-        return value[0] if len(value) == 1 else {ALTERNATIVES: value}
+    if isinstance(value, dict) and PARSE_KEY not in fields and has_parse(value):
+        return open_gold(value, PARSE_KEY, fields)
     return value
 
 
-def list_metadata_keys(gold: Any, fields: Collection[str]) -> list[str]:
-    """Lists the keys at the top of gold that are about it and no fields: "__meta__", "$schema".
+def has_parse(value: Mapping[str, Any]) -> bool:
+    """Returns whether an object is gold of Donut or CORD, beside what was seen on the page."""
+    is_parse = isinstance(value.get(PARSE_KEY), dict | list)
+    return is_parse and value.keys() <= {PARSE_KEY, *_PARSE_COMPANIONS}
+
+
+def drop_metadata(gold: Any, root: SchemaNode, *, has_schema: bool) -> tuple[Any, dict[str, None]]:
+    """Leaves out the keys of gold that are about it and no fields: "__meta__", "$schema".
 
     Args:
-        gold: the gold.
-        fields: the keys that the schema declares at the top.
+        gold: the gold; also an array of one object, or several right values.
+        root: schema node of the gold. A schema that declares no field allows any.
+        has_schema: whether there is a schema; otherwise all such keys are left out.
+
+    Returns:
+        The gold, and the keys that were left out, in their order.
     """
-    if not isinstance(gold, dict):
-        return []
+    left_out: dict[str, None] = {}
+    if isinstance(gold, list) and len(gold) == 1:
+        node = root.get_element() if has_schema else root
+        inner, left_out = drop_metadata(gold[0], node, has_schema=has_schema)
+        return ([inner] if left_out else gold), left_out
+    if not isinstance(gold, dict) or (has_schema and not root.keys):
+        return gold, left_out
     found = [
         key
         for key in gold
-        if key.startswith(("_", "$")) and key != ALTERNATIVES and key not in fields
+        if key.startswith(("_", "$")) and key != ALTERNATIVES and not _is_meant(key, root)
     ]
-    return found if len(found) < len(gold) else []
+    if found and len(found) < len(gold):
+        left_out = dict.fromkeys(found)
+        gold = {key: part for key, part in gold.items() if key not in left_out}
+    alternatives = gold.get(ALTERNATIVES)
+    if isinstance(alternatives, list):
+        pairs = [drop_metadata(one, root, has_schema=has_schema) for one in alternatives]
+        gold = {**gold, ALTERNATIVES: [one for one, _ in pairs]}
+        left_out |= {key: None for _, keys in pairs for key in keys}
+    return gold, left_out
+
+
+def _is_meant(key: str, root: SchemaNode) -> bool:
+    """Returns whether a schema means a key: it declares or requires it, or says what others are."""
+    child = root.get_child(key)
+    return child.declared or child.required
 
 
 def read_json_text(value: Any) -> Any:

@@ -115,12 +115,14 @@ def strip_markers(path: Path) -> str:
 def iter_names(path: Path, folder: Path) -> Iterator[str]:
     """Yields the names under which a file may be meant, the most specific first."""
     stem = strip_markers(path)
+    whole = path.name.removesuffix(path.suffix)
     parent = path.parent.relative_to(folder).as_posix() if path.is_relative_to(folder) else "."
     if parent != ".":
-        yield f"{parent}/{stem}"
-        yield f"{path.parent.name}/{stem}"
+        for name in (whole, stem):
+            yield f"{parent}/{name}"
+            yield f"{path.parent.name}/{name}"
         if stem.lower() in _RESULT_NAMES:
             yield path.parent.name
+    yield whole
     yield stem
-    yield path.name.removesuffix(path.suffix)
     yield path.name

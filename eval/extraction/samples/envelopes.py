@@ -13,8 +13,12 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.extraction.samples.column_names import find_names
+from eval.extraction.matchers.rules import is_placeholder
+from eval.extraction.matchers.schema_nodes import SchemaNode, get_schema_plan
+from eval.extraction.matchers.value_comparison import compare_values, is_same_json
+from eval.extraction.samples.column_names import find_names, simplify_name
 from eval.extraction.samples.server_replies import read_server_reply
+from eval.extraction.settings import DEFAULT_MATCHING
 from eval.extraction.verdicts.quotes import QUOTE_TEXTS
 from kg.base.plain_text import clean_text
 from kg.base.strict_json import NotJsonError, parse_json
@@ -52,6 +56,8 @@ MAX_QUOTE_CHARACTERS: Final = 10_000
 _ERROR_KEYS = ("error", "__error__", "error_message", "failure", "exception")
 _FAILED_STATUSES = ("error", "failed", "failure", "timeout", "timed_out", "cancelled")
 _MAX_LEVELS = 10
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+_ANY_SCHEMA: Final[dict[str, Any]] = {}
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -73,12 +79,19 @@ class Record(msgspec.Struct, frozen=True):
     """Keys of which pages have several values."""
 
 
-def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = True) -> Record:
+def open_record(
+    value: Any,
+    declared: Collection[str],
+    *,
+    root: SchemaNode | None = None,
+    joins_pages: bool = True,
+) -> Record:
     """Takes an extraction out of its record, if there is one.
 
     Args:
         value: a prediction as JSON.
         declared: the keys that the schema (or, without one, the expected output) has at the top.
+        root: schema node of the extraction, which says when pages agree; ``None`` for any values.
         joins_pages: whether a list of extractions is one extraction, page by page.
     """
     keys: list[str] = []
@@ -116,14 +129,15 @@ def open_record(value: Any, declared: Collection[str], *, joins_pages: bool = Tr
                 current = parse_json(current)
             except NotJsonError:
                 break
-    if joins_pages and isinstance(current, list) and _are_pages(current, declared):
-        is_extract_bench = keys[-1:] == ["extracted_data"]
-        keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
-        current, disputed = _join_pages(current, keeps_first=is_extract_bench)
     named = _read_named_values(current, declared)
     if named is not None:
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[{named[0]}]"]
         current = named[1]
+    elif joins_pages and isinstance(current, list) and _are_pages(current, declared):
+        is_extract_bench = simplify_name(keys[-1] if keys else "") == "extracteddata"
+        keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
+        node = root or get_schema_plan(_ANY_SCHEMA).root
+        current, disputed = _join_pages(current, node, keeps_first=is_extract_bench)
     quoted = tuple(quotes[:MAX_QUOTES])
     return Record(current, ".".join(keys), form, reason, quotes=quoted, disputed=disputed)
 
@@ -149,11 +163,13 @@ def _read_named_values(parts: Any, declared: Collection[str]) -> tuple[str, dict
     """Reads a list of ``{"name": "total", "value": 80}`` as an object, and names the key of names.
 
     ``None`` for anything else: all must have a name of their own and a value, most names must be
-    declared, and neither key.
+    declared, and not both keys.
     """
     if not isinstance(parts, list) or not parts or not all(isinstance(one, dict) for one in parts):
         return None
     for key in find_names(parts[0], NAME_KEYS):
+        if key in declared and "value" in declared:
+            continue
         names = [part.get(key) for part in parts if "value" in part]
         known = {name for name in names if isinstance(name, str)}
         if len(known) == len(parts) and len(known & frozenset(declared)) > len(parts) / 2:
@@ -166,29 +182,30 @@ def _read_named_values(parts: Any, declared: Collection[str]) -> tuple[str, dict
 
 
 def _join_pages(
-    pages: list[dict[str, Any]], *, keeps_first: bool
+    pages: list[dict[str, Any]], node: SchemaNode, *, keeps_first: bool
 ) -> tuple[dict[str, Any], frozenset[str]]:
     """Joins the extractions of pages; also returns the keys of which they have several values.
 
     Lists and objects are joined. Several values of a field are kept as a list, and so are not right
-    where one is asked for; ExtractBench takes the first.
+    where one is asked for; ExtractBench takes the first. One value in two notations is the same,
+    and what says that there is no value disagrees with none.
     """
     joined: dict[str, Any] = {}
     others: dict[str, list[Any]] = {}
     disputed: set[str] = set()
     for page in pages:
         for key, value in page.items():
-            known = joined.get(key)
-            if known in (None, "", [], {}):
+            known, child = joined.get(key), node.get_child(key)
+            if known in _EMPTY or (_is_blank(known, child) and value not in _EMPTY):
                 joined[key] = value
             elif isinstance(known, list) and isinstance(value, list):
                 joined[key] = [*known, *value]
-            elif value in (None, "", [], {}) or _fold_text(value) == _fold_text(known):
+            elif _is_blank(value, child) or _is_same(known, value, child):
                 continue
             elif isinstance(known, dict) and isinstance(value, dict) and not keeps_first:
-                joined[key], inner = _join_pages([known, value], keeps_first=False)
+                joined[key], inner = _join_pages([known, value], child, keeps_first=False)
                 disputed |= inner
-            elif all(_fold_text(value) != _fold_text(other) for other in others.get(key, ())):
+            elif not any(_is_same(other, value, child) for other in others.get(key, ())):
                 disputed.add(key)
                 others.setdefault(key, []).append(value)
     if not keeps_first:
@@ -196,9 +213,16 @@ def _join_pages(
     return joined, frozenset(disputed)
 
 
-def _fold_text(value: Any) -> Any:
-    """Returns a text without its case and white space at the ends; other values as they are."""
-    return value.strip().casefold() if isinstance(value, str) else value
+def _is_blank(value: Any, node: SchemaNode) -> bool:
+    """Returns whether a value says that there is none, as "N/A" does unless the schema has it."""
+    return value in _EMPTY or (is_placeholder(value) and not node.has_choice(value))
+
+
+def _is_same(first: Any, second: Any, node: SchemaNode) -> bool:
+    """Returns whether two values of a field are one, in two notations or as they are."""
+    if isinstance(first, list | dict) or isinstance(second, list | dict):
+        return is_same_json(first, second)
+    return compare_values(node, first, second, DEFAULT_MATCHING)[0]
 
 
 def _is_foreign(record: dict[str, Any], declared: Collection[str]) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 from eval.extraction.matchers.schema_nodes import check_matchers
 from eval.extraction.samples.column_names import rename_columns
 from eval.extraction.samples.documents import read_document
-from eval.extraction.samples.gold_folder import complete_row, read_gold_folder
+from eval.extraction.samples.gold_columns import complete_row
+from eval.extraction.samples.gold_folder import read_gold_folder
 from eval.extraction.samples.gold_records import (
     describe_places,
     is_gold_row,
@@ -100,14 +101,14 @@ def _iter_rows(
         document = read_document(path)
         value = document.value
         if isinstance(value, dict) or (schema is None and _is_gold_in_array(value)):
-            case = read_case(value)
+            case = read_case(value, list_declared_keys(schema))
             rows = [] if case is None else [case]
             if case is None:
                 found = list_gold_rows(value, path.stem, list_declared_keys(schema))
                 notes += describe_places({found.place: 1} if found.place else {}, 1)
                 rows = found.rows
             numbered = (Row(number, row) for number, row in enumerate(rows, start=1))
-            yield "", (complete_row(row, path.parent, schema) for row in numbered)
+            yield "", (complete_row(row, path.parent, schema, names_gold=True) for row in numbered)
             return
     # omni-extract-bench has further manifests in a folder of the data set.
     folder = path.parent.parent if path.resolve().parent.name == "manifests" else path.parent
@@ -115,7 +116,7 @@ def _iter_rows(
         "",
         (
             row if row.values is None else complete_row(row, folder, schema)
-            for row in iter_file_rows(path)
+            for row in iter_file_rows(path, list_declared_keys(schema))
         ),
     )
 

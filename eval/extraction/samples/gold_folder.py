@@ -18,15 +18,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from eval.extraction.samples.column_names import (
-    COLUMNS,
-    DOCUMENT_PATH_KEYS,
-    GOLD_PATH_KEYS,
-    RULE_KEYS,
-    SCHEMA_KEYS,
-    find_gold_key,
-    has_gold_column,
-)
+from eval.extraction.samples.column_names import has_gold_column
 from eval.extraction.samples.documents import (
     TEXT_ENDINGS,
     Document,
@@ -35,13 +27,15 @@ from eval.extraction.samples.documents import (
     read_document,
     strip_markers,
 )
-from eval.extraction.samples.envelopes import list_gold_quotes
+from eval.extraction.samples.gold_columns import complete_rows, read_text
 from eval.extraction.samples.gold_records import (
     describe_places,
     fits_schema,
+    is_array_row,
     is_gold_row,
     list_declared_keys,
     list_gold_rows,
+    list_item_keys,
     read_case,
 )
 from eval.extraction.samples.row_files import ENDINGS, Row, iter_file_rows
@@ -51,7 +45,6 @@ from eval.extraction.schemas.schema_wrappers import (
     is_schema,
     unwrap_schema,
 )
-from eval.extraction.verdicts.quotes import QUOTES
 from kg.base.errors import MissingFileError, RecordError
 from kg.base.plain_text import clean_text, join_list
 
@@ -61,6 +54,8 @@ GOLD_NAMES: Final = frozenset(
 )
 """Names that tell the folder with gold from others with documents of the same stems."""
 
+_SETTINGS_NAMES: Final = ("dataset_infos.json", "dataset_info.json", "state.json", "config.json")
+"""Files beside the rows of a data set that say something about it."""
 _DOCUMENTS = (".json",)
 _MAX_NOTES = 10
 
@@ -84,21 +79,39 @@ def read_gold_folder(
     paths = {path.resolve() for path in predictions}
     excluded = {path for path in paths if not folder.resolve().is_relative_to(path)}
     files = [file for file in list_files(folder) if not _is_inside(file, excluded)]
-    row_files, unmistakable = _find_row_files(files, has_schema=schema is not None)
-    documents: list[Document] = []
-    cases: list[Document] = []
+    row_files, unmistakable = _find_row_files(files, schema)
     if not row_files:
         documents = [read_document(file) for file in files if file.suffix.lower() in _DOCUMENTS]
-        found = ((document.path, read_case(document.value)) for document in documents)
-        cases = [Document(path, row) for path, row in found if row is not None]
-    for file in row_files or (() if cases else unmistakable):
-        yield file.name, _complete_rows(iter_file_rows(file), folder, schema)
-    for document, name in _name_documents(cases, folder):
-        row = {**document.value, "id": document.value.get("id") or name}
-        yield name, _complete_rows(iter([Row(1, row)]), folder, schema)
-    if row_files or cases or unmistakable:
-        return
-    yield from _read_pairs(folder, files, documents, schema, excluded, notes)
+        keys = list_declared_keys(schema)
+        rows = ((document.path, read_case(document.value, keys)) for document in documents)
+        cases = [Document(path, row) for path, row in rows if row is not None]
+        for document, name in _name_documents(cases, folder):
+            row = {**document.value, "id": document.value.get("id") or name}
+            yield name, complete_rows(iter([Row(1, row)]), folder, schema, names_gold=True)
+        if cases:
+            return
+        others = [
+            document
+            for document in documents
+            if document.path not in unmistakable
+            and document.path.name.lower() not in _SETTINGS_NAMES
+        ]
+        if len(_find_schemas(others, schema)) < len(others) or not unmistakable:
+            notes += _describe_rows(unmistakable, folder)
+            yield from _read_pairs(folder, files, documents, schema, excluded, notes)
+            return
+    fields = list_declared_keys(schema)
+    for file in row_files or unmistakable:
+        yield file.name, complete_rows(iter_file_rows(file, fields), folder, schema)
+
+
+def _describe_rows(files: list[Path], folder: Path) -> Iterator[str]:
+    """Yields a note on files with rows that are left out for gold in documents."""
+    others = (file for file in files if file.suffix.lower() not in _DOCUMENTS)
+    left_out = [file.relative_to(folder).as_posix() for file in others]
+    if left_out:
+        names = clean_text(join_list(left_out[:_MAX_NOTES]), 200)
+        yield f"{names} beside documents with gold is left out; --gold FILE reads its rows"
 
 
 def _is_inside(file: Path, excluded: Collection[Path]) -> bool:
@@ -108,11 +121,16 @@ def _is_inside(file: Path, excluded: Collection[Path]) -> bool:
     return any(path == other or path.is_relative_to(other) for other in excluded)
 
 
-def _find_row_files(files: list[Path], *, has_schema: bool) -> tuple[list[Path], list[Path]]:
+def _find_row_files(files: list[Path], schema: Any) -> tuple[list[Path], list[Path]]:
     """Returns the files with rows that have gold, of the least depth at which there are any.
 
     First those with a schema or a text, then those with nothing but a column of gold.
+
+    Args:
+        files: the files.
+        schema: the common schema; may be ``None``.
     """
+    fields = list_declared_keys(schema)
     found: dict[int, list[Path]] = defaultdict(list)
     unmistakable: dict[int, list[Path]] = defaultdict(list)
     for file in files:
@@ -122,12 +140,17 @@ def _find_row_files(files: list[Path], *, has_schema: bool) -> tuple[list[Path],
         if name.endswith(_DOCUMENTS) and not _starts_with_bracket(file):
             continue
         try:
-            first = next(iter_file_rows(file), None)
+            first = next(iter_file_rows(file, fields), None)
         except RecordError:
             continue  # damaged as a whole; it is no reason to refuse the others
         if first is None or first.values is None:
             continue
-        if is_gold_row(first.values, has_schema=has_schema):
+        is_complete = is_gold_row(first.values, has_schema=schema is not None)
+        if name.endswith(_DOCUMENTS) and not is_array_row(
+            first.values, _list_item_keys(files, schema), is_complete=is_complete
+        ):
+            continue
+        if is_complete:
             found[len(file.parts)].append(file)
         elif has_gold_column(first.values, named=True):
             unmistakable[len(file.parts)].append(file)
@@ -135,72 +158,19 @@ def _find_row_files(files: list[Path], *, has_schema: bool) -> tuple[list[Path],
     return complete, others
 
 
+def _list_item_keys(files: list[Path], schema: Any) -> frozenset[str]:
+    """Returns the keys that the common schema, or one in the folder, has for elements."""
+    if schema is not None:
+        return list_item_keys(schema)
+    objects = (file for file in files if file.suffix.lower() in _DOCUMENTS)
+    found = [read_document(file) for file in objects if not _starts_with_bracket(file)]
+    schemas = (unwrap_schema(document.value)[0] for document in found)
+    return frozenset(key for one in schemas if is_schema(one) for key in list_item_keys(one))
+
+
 def _starts_with_bracket(file: Path) -> bool:
     with file.open("rb") as handle:
         return handle.read(4096).removeprefix(BOM_UTF8).lstrip().startswith(b"[")
-
-
-def _complete_rows(rows: Iterator[Row], folder: Path, schema: Any) -> Iterator[Row]:
-    for row in rows:
-        yield row if row.values is None else complete_row(row, folder, schema)
-
-
-def complete_row(row: Row, folder: Path, schema: Any) -> Row:
-    """Adds gold and text from the files that a row names, the common schema and gold quotes.
-
-    Args:
-        row: the row, with values.
-        folder: folder in which the files are; a path that leads out of it is refused.
-        schema: schema of rows without one; ``None`` if there is none.
-    """
-    values = dict(row.values or {})
-    gold_key = next((key for key in GOLD_PATH_KEYS if isinstance(values.get(key), str)), None)
-    declared = list_declared_keys(schema)
-    own_key = find_gold_key(values)
-    has_gold = own_key is not None and own_key not in declared
-    if gold_key is not None and not has_gold:
-        path = _resolve_inside(folder, values[gold_key])
-        if path is None:
-            return Row(row.number, None, f"its {gold_key} names no file in the folder of the data")
-        document = read_document(path)
-        if document.problem:
-            return Row(row.number, None, f"its {gold_key}: {document.problem}")
-        values["expected_output"], has_gold = document.value, True
-    if not has_gold and not declared.isdisjoint(values):
-        # The row has the fields of the schema itself, beside its id.
-        fields = {key: values[key] for key in values if key in declared or key not in COLUMNS}
-        values = {key: values[key] for key in values if key not in fields}
-        values["expected_output"] = fields
-    if schema is not None and not any(values.get(key) for key in SCHEMA_KEYS):
-        values = {key: value for key, value in values.items() if key not in SCHEMA_KEYS}
-        values["schema"] = schema
-    document_path = next(
-        (values[key] for key in DOCUMENT_PATH_KEYS if isinstance(values.get(key), str)), ""
-    )
-    if "text" not in values and document_path.lower().endswith(TEXT_ENDINGS):
-        text_file = _resolve_inside(folder, document_path)
-        if text_file is not None:
-            values["text"] = _read_text(text_file)
-    for key in RULE_KEYS:
-        rules = values.pop(key, None)
-        if quotes := list_gold_quotes(rules):
-            values[QUOTES] = [*values.get(QUOTES, ()), *quotes]
-    return Row(row.number, values)
-
-
-def _resolve_inside(folder: Path, name: str) -> Path | None:
-    """Returns a file in a folder; ``None`` if there is none or its path leads out of the folder."""
-    try:
-        path = (folder / name).resolve()
-        is_file = path.is_relative_to(folder.resolve()) and path.is_file()
-    except (OSError, ValueError):
-        return None
-    return path if is_file else None
-
-
-def _read_text(path: Path) -> str:
-    with path.open("rb") as handle:
-        return handle.read(4_000_001).decode(errors="replace")
 
 
 def _find_texts(files: list[Path]) -> dict[str, Path]:
@@ -212,7 +182,13 @@ def _find_texts(files: list[Path]) -> dict[str, Path]:
 
 def _name_documents(documents: list[Document], folder: Path) -> Iterator[tuple[Document, str]]:
     """Yields documents with distinct names: stems without markers, whole stems, or paths."""
-    short = [strip_markers(document.path) for document in documents]
+    # A document that is named like a schema is none, and its name is its own.
+    short = [
+        document.path.stem
+        if document.path.stem.lower().endswith("schema")
+        else strip_markers(document.path)
+        for document in documents
+    ]
     whole = [document.path.stem for document in documents]
     paths = [document.path.relative_to(folder).with_suffix("").as_posix() for document in documents]
     for names in (short, whole, paths):
@@ -255,9 +231,9 @@ def _read_pairs(
         if gold_rows.place:
             places[gold_rows.place] += 1
         text_file = texts.get(strip_markers(document.path))
-        text = {} if text_file is None else {"text": _read_text(text_file)}
+        text = {} if text_file is None else {"text": read_text(text_file)}
         rows = (Row(number, text | row) for number, row in enumerate(gold_rows.rows, start=1))
-        yield name, _complete_rows(rows, folder, found_schema)
+        yield name, complete_rows(rows, folder, found_schema, names_gold=True)
     notes += describe_places(places, len(gold))
 
 

@@ -21,9 +21,14 @@ from eval.extraction.samples.column_names import (
     GOLD_PATH_KEYS,
     ID_KEYS,
     OFTEN_FIELD_KEYS,
+    PARSE_KEY,
     SCHEMA_KEYS,
+    SURE_KEYS,
     has_gold_column,
+    has_parse,
+    is_of_kind,
     open_gold,
+    read_json_text,
     rename_columns,
 )
 from eval.extraction.samples.envelopes import count_declared_keys, open_record
@@ -66,22 +71,38 @@ def list_declared_keys(schema: Any, expected: Any = None) -> frozenset[str]:
     return frozenset(key for part in parts if isinstance(part, dict) for key in part)
 
 
+def list_item_keys(schema: Any) -> frozenset[str]:
+    """Returns the keys that a schema declares for the elements of an array at the top."""
+    schema, _ = unwrap_schema(schema)
+    if isinstance(schema, dict):
+        with suppress(SchemaError):
+            root = get_schema_plan(SchemaValidator.from_schema(schema).schema).root
+            return frozenset(root.get_element().keys)
+    return frozenset()
+
+
 def is_single_object(value: Any) -> bool:
     """Returns whether a JSON value is an array of one object."""
     return isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
 
 
-def read_case(value: Any) -> dict[str, Any] | None:
-    """Returns the row of a JSON value that has schema and gold together; ``None`` for others."""
+def read_case(value: Any, declared: Collection[str] = ()) -> dict[str, Any] | None:
+    """Returns the row of a JSON value that has schema and gold together; ``None`` for others.
+
+    Args:
+        value: the value.
+        declared: the keys that the common schema has at the top: they are no columns.
+    """
     if not isinstance(value, dict):
         return None
-    row = rename_columns(value)
-    has_schema = any(
-        isinstance(row[key], str) or is_schema(unwrap_schema(row[key])[0])
-        for key in SCHEMA_KEYS
-        if key in row
-    )
-    return row if has_schema and has_gold_column(row) else None
+    row = rename_columns(value, declared)
+    return row if _has_schema(row, declared) and has_gold_column(row) else None
+
+
+def _has_schema(row: Mapping[str, Any], declared: Collection[str]) -> bool:
+    """Returns whether a row has a schema, also as a text of JSON."""
+    found = (read_json_text(row[key]) for key in SCHEMA_KEYS if key in row and key not in declared)
+    return any(is_schema(unwrap_schema(schema)[0]) for schema in found)
 
 
 def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
@@ -97,6 +118,37 @@ def is_gold_row(row: Mapping[str, Any] | None, *, has_schema: bool) -> bool:
         return True
     is_complete = has_schema or any(key in row for key in (*SCHEMA_KEYS, "text"))
     return is_complete and has_gold_column(row)
+
+
+def is_array_row(row: Mapping[str, Any], declared: Collection[str], *, is_complete: bool) -> bool:
+    """Returns whether an element of an array is a row with gold, and no part of a document.
+
+    Args:
+        row: the element.
+        declared: the keys that a schema has for elements.
+        is_complete: whether a schema or a text is at hand; otherwise an id or a path must be.
+    """
+    if any(isinstance(row.get(key), str) for key in GOLD_PATH_KEYS):
+        return True
+    found = [
+        key
+        for key in EXPECTED_KEYS
+        if key in row and key not in declared and isinstance(row[key], str | dict | list | None)
+    ]
+    if _has_any(row, (*ID_KEYS, *DOCUMENT_PATH_KEYS), declared):
+        return bool(found)
+    if _has_schema(row, declared) or _has_any(row, ("text",), declared):
+        return is_complete and bool(found)
+    return is_complete and any(key in SURE_KEYS and row[key] for key in found)
+
+
+def _has_any(
+    record: Mapping[str, Any], names: Collection[str], declared: Collection[str] = ()
+) -> bool:
+    """Returns whether a record has one of some columns, with a value of its kind."""
+    return any(
+        name in record and name not in declared and is_of_kind(name, record[name]) for name in names
+    )
 
 
 def list_gold_rows(
@@ -159,8 +211,12 @@ def _read_record(value: Any, name: str, declared: Collection[str]) -> GoldRows |
     known = rename_columns(value, declared)
     for key in EXPECTED_KEYS:
         gold = open_gold(known, key, declared)
-        if _is_gold(gold, known, key, declared):
-            others = {name: part for name, part in known.items() if name not in EXPECTED_KEYS}
+        if _is_gold(gold, known, key, declared, is_exact=key in value):
+            others = {
+                name: part
+                for name, part in known.items()
+                if name not in EXPECTED_KEYS and (name not in COLUMNS or is_of_kind(name, part))
+            }
             own_key = next(name for name, part in value.items() if part is known[key])
             return GoldRows(
                 [{**others, **_make_row(name, gold)}], f"under {own_key!r} of its record"
@@ -176,17 +232,35 @@ def _read_record(value: Any, name: str, declared: Collection[str]) -> GoldRows |
     return GoldRows([row], f"under {clean_text(record.keys, 100)!r} of {record.form}")
 
 
-def _is_gold(gold: Any, record: dict[str, Any], key: str, declared: Collection[str]) -> bool:
-    """Returns whether the value of a key, opened, is the gold of its record."""
-    kinds = dict if declared or key in FIELD_LIKE_KEYS else dict | list
-    if not isinstance(gold, kinds) or not gold or key in declared:
+def _is_gold(
+    gold: Any, record: dict[str, Any], key: str, declared: Collection[str], *, is_exact: bool
+) -> bool:
+    """Returns whether the value of a key, opened, is the gold of its record.
+
+    Args:
+        gold: the value.
+        record: the record, its columns under the names that are read here.
+        key: the key.
+        declared: the keys that the schema has at the top; none if there is no schema.
+        is_exact: whether the record has the key in this spelling.
+    """
+    if not isinstance(gold, dict | list) or not gold or key in declared:
         return False
     if declared:
         return count_declared_keys(gold, declared) > count_declared_keys(record, declared)
-    if key not in FIELD_LIKE_KEYS or len(record) == 1:
+    has_name = _has_any(record, (*ID_KEYS, *DOCUMENT_PATH_KEYS))
+    if key == PARSE_KEY:
+        return has_name or has_parse(record)
+    if key not in FIELD_LIKE_KEYS:
+        return has_name or (is_exact and isinstance(gold, dict))
+    if isinstance(gold, list):
+        return False
+    if is_exact and key in SURE_KEYS and len(record) == 1:
         return True
-    has_name = any(name in record for name in (*ID_KEYS, *DOCUMENT_PATH_KEYS))
-    return has_name and (key not in OFTEN_FIELD_KEYS or record.keys() <= COLUMNS)
+    return has_name and (
+        key not in OFTEN_FIELD_KEYS
+        or all(name in COLUMNS and is_of_kind(name, part) for name, part in record.items())
+    )
 
 
 def _read_entries(

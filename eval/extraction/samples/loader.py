@@ -34,6 +34,7 @@ _MARK_NOTES = {
     "schema": "without a usable schema: their fields are compared, but they count neither as valid "
     "nor as invalid",
     "metadata": "with keys in their gold that begin with _ or $ and are no fields, left out",
+    "columns": "with another column of the same name in another spelling",
     "gold": "with a gold value that is invalid under its own schema, scored all the same",
     "text": "without a text: whether a value is found in the text is unknown for them",
 }

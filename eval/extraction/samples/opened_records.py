@@ -53,6 +53,7 @@ def open_records(
             record = open_record(
                 reply.value,
                 names.get_declared_keys(reply.id),
+                root=names.get_root(reply.id),
                 joins_pages=not names.expects_single_object(reply.id),
             )
             if record.error:
@@ -85,7 +86,7 @@ def open_records(
         value = names.open_gold(reply.id, reply.value) if is_gold else reply.value
         fitted = names.fit_value(reply.id, value)
         if fitted is not reply.value:
-            n_in_array += isinstance(fitted, list)
+            n_in_array += isinstance(fitted, list) and isinstance(value, dict)
             reply = msgspec.structs.replace(reply, value=fitted)
         plain = names.split_annotations(reply.id, reply.value)
         if plain is not None:

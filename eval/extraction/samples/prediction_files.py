@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from eval.extraction.samples.column_names import EXPECTED_KEYS, ID_KEYS, find_names
+from eval.extraction.samples.column_names import ID_KEYS, find_names
 from eval.extraction.samples.documents import iter_names, list_files, read_document, strip_markers
 from eval.extraction.samples.envelopes import VALUE_KEYS
 from eval.extraction.samples.opened_records import PredictedSystem, open_records
@@ -23,6 +23,7 @@ from eval.extraction.samples.prediction_rows import (
     choose_id_field,
     make_record,
     mark_failed_row,
+    move_gold,
 )
 from eval.extraction.samples.sample_names import SampleNames
 from eval.extraction.schemas.schema_wrappers import is_schema, unwrap_schema
@@ -248,22 +249,24 @@ def _read_file(
             return _read_object(document.value, file, names), ()
     rows = list(iter_rows(file.path))
     header = read_header(file.path).names if rows else ()
-    columns = {*header, *(key for _, row in rows for key in row)}
+    columns = dict.fromkeys((*header, *(key for _, row in rows for key in row)))
     field_map = dict(form.field_map)
     notes: tuple[str, ...] = ()
     if "id" not in field_map:
         found_keys = find_names(columns, (form.id, *ID_KEYS, *_REQUEST_KEYS))
         if id_field := choose_id_field(rows, found_keys, names):
             field_map["id"] = id_field
+    reads_gold = False
     if "value" not in field_map and form.value not in columns:
-        keys = (*VALUE_KEYS, form.name_field("raw"), *(EXPECTED_KEYS if is_gold else ()))
-        for key in find_names(columns, keys)[:1]:
+        found_keys = find_names(columns, (*VALUE_KEYS, form.name_field("raw")))
+        reads_gold = is_gold and not found_keys
+        for key in found_keys[:1]:
             field_map["value"] = key
             notes += (f"extractions are read from the field {key!r}",)
-    if CONFIDENCES not in columns and any(
-        isinstance(row.get("confidence"), dict) for _, row in rows
-    ):
-        rows = [(where, _move_confidences(row)) for where, row in rows]
+    own_rows, id_name = rows, field_map.get("id", form.id)
+    if CONFIDENCES not in columns:
+        rows = [(where, _move_confidences(row, id_name, names)) for where, row in rows]
+    if rows != own_rows:
         notes += ("confidences of fields are read from the field 'confidence'",)
     mapped = replace(form, field_map=field_map)
     id_field = mapped.name_field("id")
@@ -277,6 +280,9 @@ def _read_file(
     mapped = replace(mapped, parts=(id_field,), read_value=read_value)
     if names.rows_are_numbered and id_field not in columns:
         rows = list(_number_rows(rows, id_field, file.path, names))
+    if reads_gold:
+        rows, key = move_gold(rows, mapped, names)
+        notes += (f"extractions are read from the field {key!r}",) if key else ()
     if "value" not in form.field_map and are_extractions(rows, mapped, names):
         notes = (f"rows are extractions themselves; their ids are in {clean_text(id_field, 60)!r}",)
         nested = [key for key in header if names.splits_column(key, header)]
@@ -289,12 +295,14 @@ def _read_file(
     return replace(found, replies=_name_samples(found.replies, names, file.path)), notes
 
 
-def _move_confidences(row: dict[str, Any]) -> dict[str, Any]:
+def _move_confidences(row: dict[str, Any], id_name: str, names: SampleNames) -> dict[str, Any]:
     """Returns a row with an object of confidences, in the shape of the extraction, under its name.
 
-    A number beside such objects is the confidence of the reply.
+    A number beside such objects is the confidence of the reply; a field of the schema stays.
     """
     if not isinstance(row.get("confidence"), dict):
+        return row
+    if names.has_field(row.get(id_name), "confidence"):
         return row
     others = {key: value for key, value in row.items() if key != "confidence"}
     return {**others, CONFIDENCES: row["confidence"]}

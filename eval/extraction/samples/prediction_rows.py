@@ -19,7 +19,7 @@ def choose_id_field(
     A line of a batch has an id of its own beside that of the sample. Where none is an id, the
     path of the document is one if it names a sample.
     """
-    paths = find_names({key for _, row in rows for key in row}, DOCUMENT_PATH_KEYS)
+    paths = find_names((key for _, row in rows for key in row), DOCUMENT_PATH_KEYS)
     candidates = [*fields, *paths]
     counts = {field: sum(str(row.get(field)) in names for _, row in rows) for field in candidates}
     best = max(candidates, key=counts.__getitem__, default="")
@@ -65,6 +65,26 @@ def make_record(
     if is_table and id_:
         fields = names.read_cells(id_, fields)
     return {**record, form.name_field("value"): fields}
+
+
+def move_gold(
+    rows: Sequence[tuple[str, dict[str, Any]]], form: PredictionFormat, names: SampleNames
+) -> tuple[list[tuple[str, dict[str, Any]]], str]:
+    """Puts the gold of rows that have it into the field of extractions.
+
+    Returns:
+        The rows, and the first column that has gold; empty if none has.
+    """
+    moved: list[tuple[str, dict[str, Any]]] = []
+    first = ""
+    for where, row in rows:
+        id_ = names.get_id(str(row.get(form.name_field("id"))))
+        key = names.find_gold_column(id_, row)
+        if key is not None:
+            row = {**row, form.name_field("value"): row[key]}
+            first = first or key
+        moved.append((where, row))
+    return moved, first
 
 
 def mark_failed_row(row: dict[str, Any], form: PredictionFormat) -> dict[str, Any]:

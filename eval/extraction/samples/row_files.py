@@ -10,13 +10,13 @@ import gzip
 import importlib
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
 import msgspec
 
-from eval.extraction.samples.column_names import SCHEMA_KEYS, rename_columns
+from eval.extraction.samples.column_names import SCHEMA_KEYS, find_names, rename_columns
 from eval.harness.predictions.rows import iter_workbook_rows
 from kg.base.errors import MissingExtraError, RecordError
 from kg.base.files import MAX_LINE_BYTES, require_file
@@ -51,20 +51,36 @@ class Row(msgspec.Struct, frozen=True):
     """The reason if there are no values; otherwise empty."""
 
 
-def iter_file_rows(path: Path) -> Iterator[Row]:
+def iter_file_rows(path: Path, fields: Collection[str] = ()) -> Iterator[Row]:
     """Yields the rows of a file; JSON lines and Parquet are streamed.
+
+    Args:
+        path: the file.
+        fields: names that a schema declares, see ``rename_columns``.
 
     Raises:
         MissingFileError: it does not exist.
         MissingExtraError: it is Parquet, and ``pyarrow`` is not installed.
         RecordError: it is damaged as a whole, or too large.
     """
+    for row in _iter_own_rows(path):
+        yield _name_columns(row, fields)
+
+
+def _name_columns(row: Row, fields: Collection[str]) -> Row:
+    if row.values is None:
+        return row
+    return msgspec.structs.replace(row, values=rename_columns(row.values, fields))
+
+
+def _iter_own_rows(path: Path) -> Iterator[Row]:
+    """Yields the rows of a file with the columns as they are."""
     require_file(path, "data file")
     with path.open("rb") as handle:
         start = handle.read(4)
     if start == _ZIP:
         for where, values in iter_workbook_rows(path):
-            yield Row(int(where.rpartition(":")[2]) - 1, rename_columns(values))
+            yield Row(int(where.rpartition(":")[2]) - 1, values)
         return
     if start == _PARQUET:
         yield from _iter_parquet(path)
@@ -133,7 +149,7 @@ def _parse_line(number: int, line: bytes, *, is_incomplete: bool) -> Row:
 def _row_from_value(number: int, values: Any) -> Row:
     if not isinstance(values, dict):
         return Row(number, None, "not a JSON object")
-    return Row(number, rename_columns(values))
+    return Row(number, values)
 
 
 def _iter_array(head: bytes, file: IO[bytes], path: Path) -> Iterator[Row]:
@@ -173,7 +189,7 @@ def _iter_parquet(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches(batch_size=_BATCH_ROWS):
                 for values in batch.to_pylist():
                     number += 1
-                    yield row_from_arrow(number, values)
+                    yield _row_from_types(number, values)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise RecordError(
             f"damaged Parquet file: {error}",
@@ -183,16 +199,21 @@ def _iter_parquet(path: Path) -> Iterator[Row]:
 
 
 def row_from_arrow(number: int, values: Mapping[str, Any]) -> Row:
-    """Converts a row of a typed table (Parquet, ``datasets``) to a ``Row``.
+    """Converts a row of a typed table (Parquet, ``datasets``) to a ``Row``, with known names."""
+    return _name_columns(_row_from_types(number, values), ())
+
+
+def _row_from_types(number: int, values: Mapping[str, Any]) -> Row:
+    """Converts a row of a typed table to a ``Row``.
 
     A typed column gives each of its objects the keys of all objects, with null where a key was
     missing. In a schema, where null has no meaning, these keys are removed again.
     """
     try:
-        fields: dict[str, Any] = rename_columns(msgspec.to_builtins(values))
+        fields: dict[str, Any] = msgspec.to_builtins(values)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
         return Row(number, None, f"a value that JSON cannot represent: {error}")
-    for key in SCHEMA_KEYS:
+    for key in find_names(fields, SCHEMA_KEYS):
         if isinstance(fields.get(key), dict):
             fields[key] = drop_nulls(fields[key])
     return Row(number, fields)

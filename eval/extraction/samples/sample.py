@@ -22,8 +22,9 @@ from eval.extraction.samples.column_names import (
     EXPECTED_KEYS,
     ID_KEYS,
     SCHEMA_KEYS,
+    drop_metadata,
     find_gold_key,
-    list_metadata_keys,
+    list_rivals,
     open_gold,
 )
 from eval.extraction.schemas.schema_validator import MAX_VALUE_DEPTH, SchemaValidator
@@ -38,7 +39,8 @@ MAX_TEXT_LENGTH = 1_000_000
 MARKS = "marks"
 """Key in ``meta`` under which a sample that is kept although something is wrong with it says what:
 ``schema`` (why it cannot be used), ``gold`` (why it is invalid), ``text`` (why there is none).
-``metadata`` lists the keys of its gold that are no fields and were left out."""
+``metadata`` lists the keys of its gold that are no fields and were left out. ``columns`` names
+columns that could be the gold as well."""
 UNNAMED = "(none)"
 """Name of the group of samples without a domain, and of fields without a type."""
 
@@ -95,7 +97,10 @@ def sample_from_row(
             raise
         marks["schema"] = str(error)
         validator = SchemaValidator.from_schema({})
-    key = find_gold_key(row) or EXPECTED_KEYS[0]
+    root = None if "schema" in marks else get_schema_plan(validator.schema).root
+    key = find_gold_key(row, root) or EXPECTED_KEYS[0]
+    if rivals := list_rivals(row, key):
+        marks["columns"] = f"{key} is read, and {', '.join(rivals)} is not"
     expected = _read_expected(row, key, validator, marks, keep=keep)
     domain_key = next((key for key in DOMAIN_KEYS if row.get(key) not in _EMPTY_VALUES), "domain")
     id_key = next((key for key in ID_KEYS if row.get(key) not in _EMPTY_VALUES), "id")
@@ -174,13 +179,11 @@ def _read_expected(
         if validator.is_valid(expected) and not validator.is_valid(_parse_or_none(expected)):
             return expected
         expected = _parse_json_text(expected, f"its {key}")
-    fields = get_schema_plan(validator.schema).root.keys
-    expected = open_gold({key: expected}, key, fields)
-    # A schema that declares no field allows any; a missing one says nothing.
-    left_out = list_metadata_keys(expected, fields) if fields or "schema" in marks else []
+    root = get_schema_plan(validator.schema).root
+    expected = open_gold({key: expected}, key, root.keys)
+    expected, left_out = drop_metadata(expected, root, has_schema="schema" not in marks)
     if left_out:
-        marks["metadata"] = left_out
-        expected = {name: part for name, part in expected.items() if name not in left_out}
+        marks["metadata"] = list(left_out)
     instance = _choose_alternatives(expected, key)
     violations = validator.list_errors(instance, max_errors=1)
     if violations:

@@ -17,10 +17,12 @@ from eval.extraction.samples.annotated_values import (
 from eval.extraction.samples.column_names import (
     DOCUMENT_PATH_KEYS,
     find_gold_key,
+    list_rivals,
     open_gold,
     rename_columns,
 )
 from eval.extraction.samples.documents import strip_markers
+from eval.extraction.samples.envelopes import count_declared_keys
 from eval.extraction.samples.gold_records import is_single_object, list_declared_keys
 from eval.extraction.samples.sample import MARKS, Sample
 from eval.extraction.view import read_extraction
@@ -84,6 +86,12 @@ class SampleNames:
         """Returns the keys that an extraction from a sample may have at the top."""
         return self._declared[id_]
 
+    def has_field(self, name: object, key: str) -> bool:
+        """Returns whether a key is a field of the sample that a name means, or else of any."""
+        id_ = self.get_id(str(name))
+        samples = self._declared if id_ is None else (id_,)
+        return any(key in self._declared[sample] for sample in samples)
+
     def expects_single_object(self, id_: str) -> bool:
         """Returns whether gold is an array of one object, and no schema says that it must be."""
         return id_ in self._without_schema and is_single_object(self._samples[id_].expected)
@@ -94,12 +102,27 @@ class SampleNames:
 
     def open_gold(self, id_: str, value: Any) -> Any:
         """Takes gold that is a prediction out of its record, which is no extraction."""
-        fields = self._declared[id_]
-        if not isinstance(value, dict) or not fields.isdisjoint(value):
+        key = self.find_gold_column(id_, value) if isinstance(value, dict) else None
+        if key is None:
             return value
-        record = rename_columns(value, fields)
-        key = find_gold_key(record)
-        return value if key is None else open_gold(record, key, fields)
+        fields = self._declared[id_]
+        gold = open_gold(value, key, fields)
+        if isinstance(gold, list) and isinstance(self._samples[id_].expected, list):
+            return gold
+        has_more = count_declared_keys(gold, fields) > count_declared_keys(value, fields)
+        return gold if has_more else value
+
+    def find_gold_column(self, id_: str | None, row: dict[str, Any]) -> str | None:
+        """Returns the column of a row or record with gold that is gold of a sample, or ``None``."""
+        if id_ is None:
+            return None
+        fields = self._declared[id_]
+        root = None if id_ in self._without_schema else self.get_root(id_)
+        known = rename_columns(row, fields)
+        key = find_gold_key(known, root, fields)
+        if key is None:
+            return None
+        return next(name for name in (key, *list_rivals(row, key)) if row.get(name) is known[key])
 
     def fit_value(self, id_: str, value: Any) -> Any:
         """Returns an extraction in the form of its gold, as far as no schema asks for another.
@@ -108,8 +131,10 @@ class SampleNames:
         of this object.
         """
         left_out = self._metadata_keys[id_]
-        if isinstance(value, dict) and not value.keys().isdisjoint(left_out):
-            value = {key: part for key, part in value.items() if key not in left_out}
+        if left_out and isinstance(value, list):
+            value = [_drop_keys(part, left_out) for part in value]
+        elif left_out:
+            value = _drop_keys(value, left_out)
         if isinstance(value, dict) and self.expects_single_object(id_):
             return [value]
         return value
@@ -134,7 +159,7 @@ class SampleNames:
         """Reads the cells of a row, those of columns such as ``address.city`` into objects."""
         fields: dict[str, Any] = {}
         for column, cell in cells.items():
-            node, place = self._get_root(id_), fields
+            node, place = self.get_root(id_), fields
             steps = column.split(".") if self.splits_column(column, cells) else [column]
             for step in steps[:-1]:
                 place = place.setdefault(step, {})
@@ -146,15 +171,23 @@ class SampleNames:
         """Takes the values of an extraction out of their annotations; ``None`` if it has none."""
         expected = self._samples[id_].expected
         return split_annotations(
-            value, self._get_root(id_), list_value_places(expected), list_number_places(expected)
+            value, self.get_root(id_), list_value_places(expected), list_number_places(expected)
         )
 
-    def _get_root(self, id_: str) -> SchemaNode:
+    def get_root(self, id_: str) -> SchemaNode:
+        """Returns the schema node of an extraction from a sample."""
         return get_schema_plan(self._samples[id_].schema).root
 
     def read_value(self, id_: str | None, value: Any) -> Reply:
         """Reads the extraction from a sample as its schema asks for it."""
         return read_extraction(value, array_root=id_ in self._array_roots)
+
+
+def _drop_keys(value: Any, keys: Collection[str]) -> Any:
+    """Returns an object without some keys; anything else, and one without them, as it is."""
+    if not isinstance(value, dict) or value.keys().isdisjoint(keys):
+        return value
+    return {key: part for key, part in value.items() if key not in keys}
 
 
 def _read_cell(node: SchemaNode, cell: Any) -> Any:
