@@ -440,6 +440,18 @@ HARMLESS = [
     Case("5 MPa", "5 MPA", STRING),
     Case("So., 5. Mai 2024", "Sunday, 5 May 2024", STRING),
     Case("mar 5 janv 2024", "5 January 2024", STRING),
+    # units in capitals, of which a million is not in use
+    Case("5 mg/dl", "5 MG/DL", STRING),
+    Case("10 mg/kg", "10 MG/KG", STRING),
+    Case("5 ml/min", "5 ML/MIN", STRING),
+    Case("Glucose 7.5 mmol/L", "GLUCOSE 7.5 MMOL/L", STRING),
+    Case("Levothyroxine 50 mcg", "LEVOTHYROXINE 50 MCG", STRING),
+    Case("BP 120/80 mmHg", "BP 120/80 MMHG", STRING),
+    Case("Battery 3000 mAh", "BATTERY 3000 MAH", STRING),
+    Case("5 mbar", "5 MBAR", STRING),
+    Case("5 msec", "5 MSEC", STRING),
+    Case("5 mbps", "5 MBPS", STRING),
+    Case("5 mhz", "5 MHZ", STRING),
 ]  # fmt: skip
 
 WRONG = [
@@ -965,6 +977,9 @@ WRONG = [
     # another day of the week
     Case("Sunday, 5 May 2024", "Monday, 5 May 2024", STRING),
     Case("So., 5. Mai 2024", "Saturday, 5 May 2024", STRING),
+    # prefixes of units that have both
+    Case("5 MSV", "5 mSv", STRING),
+    Case("5 MV/M", "5 mV/m", STRING),
 ]  # fmt: skip
 """At least a hundred different values that look alike."""
 

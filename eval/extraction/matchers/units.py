@@ -30,6 +30,11 @@ _HYPHEN: Final = re.compile(r"(?<=[^\W\d_]) ?- ?(?=[^\W\d_])")
 _TORQUE: Final = re.compile(r"([kmM]?N)(c?m)")
 _BIT_RATE: Final = re.compile(r"([kMGT]?)bps")
 """The rate of bits, which ``pint`` reads as that of symbols."""
+_OFTEN_MEGA: Final = re.compile(
+    r"m(?:Hz|Wh?|Pa|Ω|[oO]hms?|VA?|J|N|eV|Sv|Bq|Gy)(?:/(?:s|h|k|c?m)[²³23]?)?"
+)
+"""Units of a thousandth of which a million is in use too. Of grams, litres, moles, bars, seconds,
+ampere hours or millimetres of mercury it is not: "MG/DL" and "MMHG" are only in capitals."""
 _OTHER_MEANINGS: Final = frozenset(["fps"])
 """Symbols of ``pint`` that mean something else in documents: frames, not feet."""
 _ELEMENTS: Final = frozenset(
@@ -269,13 +274,7 @@ def _differs_in_prefix(first: str, second: str) -> bool:
     """
     if (first, second) == ("NM", "nm"):
         return True
-    if not first.startswith("M") or not second.startswith("m") or _read_unit(first) is not None:
-        return False
-    for base in (second[1:], second[1:].lower()):
-        small, plain = _read_unit(f"m{base}"), _read_unit(base)
-        if small is not None and plain is not None:
-            return bool(small.dimensionality == plain.dimensionality)
-    return False
+    return first.startswith("M") and _OFTEN_MEGA.fullmatch(second) is not None
 
 
 def _read_data_unit(match: re.Match[str]) -> str:
