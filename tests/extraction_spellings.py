@@ -452,6 +452,25 @@ HARMLESS = [
     Case("5 msec", "5 MSEC", STRING),
     Case("5 mbps", "5 MBPS", STRING),
     Case("5 mhz", "5 MHZ", STRING),
+    # hyphens and commas that say no range
+    Case("Austin - TX", "Austin, TX", STRING),
+    Case("Acme - Inc.", "Acme, Inc.", STRING),
+    Case("Shirt - red", "Shirt, red", STRING),
+    Case("123 Main St - Apt 4", "123 Main St, Apt 4", STRING),
+    Case("Mary Smith-Jones", "Mary Smith, Jones", STRING),
+    Case("London–Paris", "London; Paris", STRING),
+    Case("red, green - blue", "red, green, blue", STRING),
+    Case("A-B-C", "A, B, C", STRING),
+    Case("T - shirt", "T, shirt", STRING),
+    Case("Mon-Wed-Fri", "Mon, Wed, Fri", STRING),
+    # days of the week in two time zones and languages, and a minus at the end
+    Case("Sat, 4 May 2024 23:00 UTC", "Sun, 5 May 2024 01:00 +02:00", STRING),
+    Case("mar 5 mars 2024", "Tuesday 5 March 2024", STRING),
+    Case("ma 5 maart 2024", "Monday 5 March 2024", STRING),
+    Case("ma. 5 mars 2024", "mardi 5 mars 2024", STRING),
+    Case("1200-", "-1200", STRING),
+    Case("100-", "(100)", STRING),
+    Case("5-", "-5", STRING),
 ]  # fmt: skip
 
 WRONG = [
@@ -956,11 +975,9 @@ WRONG = [
     Case("Mon - Fri", "Mon, Fri", STRING),
     Case("Jan–Mar 2024", "Jan, Mar 2024", STRING),
     Case("grade A-C", "grade A, C", STRING),
-    Case("London–Paris", "London; Paris", STRING),
     # open ranges and negative numbers
     Case("1950–", "–1950", STRING),
     Case("18-", "-18", STRING),
-    Case("100-", "(100)", STRING),
     Case("-226.94", "--226.94", STRING),
     # prefixes of units, in capitals as a whole
     Case("5 MOhm", "5 mOhm", STRING),
@@ -973,13 +990,24 @@ WRONG = [
     Case("dQw4w9WgXcQ", "dqw4w9wgxcq", STRING),
     Case("/srv/User/File.txt", "/srv/user/file.txt", STRING),
     Case("CoCl2", "COCl2", STRING),
-    Case("CS2", "Cs2", STRING),
+    Case("CoCO3", "COCO3", STRING),
     # another day of the week
     Case("Sunday, 5 May 2024", "Monday, 5 May 2024", STRING),
     Case("So., 5. Mai 2024", "Saturday, 5 May 2024", STRING),
     # prefixes of units that have both
     Case("5 MSV", "5 mSv", STRING),
     Case("5 MV/M", "5 mV/m", STRING),
+    # ranges and lists of days, months, letters and Roman numbers
+    Case("Monday - Friday", "Monday, Friday", STRING),
+    Case("Montag-Freitag", "Montag, Freitag", STRING),
+    Case("Lun-Mar", "Lun; Mar", STRING),
+    Case("Mo-Fr", "Mo., Fr.", STRING),
+    Case("January – March 2024", "January, March 2024", STRING),
+    Case("Vitamin A - C", "Vitamin A, C", STRING),
+    Case("Phase I-III", "Phase I, III", STRING),
+    # a day of the week that is not that of the moment, or in another language
+    Case("Sat, 4 May 2024 23:00 UTC", "Sat, 5 May 2024 01:00 +02:00", STRING),
+    Case("mar 5 mars 2024", "Monday 5 March 2024", STRING),
 ]  # fmt: skip
 """At least a hundred different values that look alike."""
 
