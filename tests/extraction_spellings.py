@@ -471,6 +471,19 @@ HARMLESS = [
     Case("1200-", "-1200", STRING),
     Case("100-", "(100)", STRING),
     Case("5-", "-5", STRING),
+    # codes of words, hexadecimal numbers and codes that are no formula
+    Case("MacBookPro16M3Max", "MACBOOKPRO16M3MAX", STRING),
+    Case("PlayStation5Pro2TB", "playstation5pro2tb", STRING),
+    Case("Rm3Bldg4Fl2Apt5", "RM3BLDG4FL2APT5", STRING),
+    Case("d41D8cd98F00b204E9800998Ecf8427e", "d41d8cd98f00b204e9800998ecf8427e", STRING),
+    Case("0x5aAeb6053F3E94C9b9A09f33", "0x5aaeb6053f3e94c9b9a09f33", STRING),
+    Case("SN10", "Sn10", STRING),
+    Case("PO12", "Po12", STRING),
+    Case("OS10", "Os10", STRING),
+    Case("CS50", "Cs50", STRING),
+    Case("NaCF12", "NACF12", STRING),
+    Case("CdFe2", "CDFE2", STRING),
+    Case("/Yes/No", "/yes/no", STRING),
 ]  # fmt: skip
 
 WRONG = [
@@ -1008,6 +1021,10 @@ WRONG = [
     # a day of the week that is not that of the moment, or in another language
     Case("Sat, 4 May 2024 23:00 UTC", "Sat, 5 May 2024 01:00 +02:00", STRING),
     Case("mar 5 mars 2024", "Monday 5 March 2024", STRING),
+    # case in codes, paths and formulas of two elements
+    Case("a1Bc2De3F4g", "A1BC2DE3F4G", STRING),
+    Case("/data/Ada/x", "/data/ada/x", STRING),
+    Case("Ni3SN2", "Ni3Sn2", STRING),
 ]  # fmt: skip
 """At least a hundred different values that look alike."""
 
