@@ -212,12 +212,15 @@ def differ_in_weekday(
 
     In two time zones, Saturday at 23:00 and Sunday at 1:00 may be the same moment.
     """
-    days, dates = [*map(_list_weekdays, texts)], [moment[:3] for moment, *_ in readings]
-    n_between = 0
-    if dates[0] != dates[1] and None not in (*dates[0], *dates[1]):
-        first, second = (datetime.date(*date).toordinal() for date in dates)  # type: ignore[arg-type]
-        n_between = second - first
-    return all(days) and not any((day + n_between) % 7 in days[1] for day in days[0])
+    days = [*map(_list_weekdays, texts)]
+    if not all(days):
+        return False
+    dates = [datetime.date(*map(_or_one, moment[:3])).toordinal() for moment, *_ in readings]
+    return not any((day + dates[1] - dates[0]) % 7 in days[1] for day in days[0])
+
+
+def _or_one(part: int | None) -> int:
+    return part or 1
 
 
 def _list_weekdays(text: str) -> set[int]:
