@@ -1025,6 +1025,10 @@ WRONG = [
     Case("a1Bc2De3F4g", "A1BC2DE3F4G", STRING),
     Case("/data/Ada/x", "/data/ada/x", STRING),
     Case("Ni3SN2", "Ni3Sn2", STRING),
+    # further units, numbers and codes
+    Case("5 MCI", "5 mCi", STRING),
+    Case("twenty-five", "twenty, five", STRING),
+    Case("1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "1boatslrhtknngkdxeeobr76b53lettpyt", STRING),
 ]  # fmt: skip
 """At least a hundred different values that look alike."""
 

@@ -34,6 +34,8 @@ _FILE_PATH = re.compile(
 )
 """A path of files: below a known folder, to a file with an ending, or of three parts."""
 _MIXED_CODE = re.compile(r"[A-Za-z0-9+/=_-]{8,}")
+_COIN_ADDRESS = re.compile(r"(?=.*[A-Z])(?=.*[a-z])[13][1-9A-HJ-NP-Za-km-z]{25,34}")
+"""An address of Bitcoin, without the characters that look like others."""
 _HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9A-Fa-f-]+")
 _CODE_WORD = re.compile(r"[A-Za-z][a-z]{2}|[A-Z]{3}")
 """Part of a code that is a word or its abbreviation: "Pro" in "16Pro2", "RTX" in "4090RTX16"."""
@@ -85,7 +87,7 @@ def is_cased_code(text: str) -> bool:
     """
     if len(text) > MAX_CODE_LENGTH:
         return False
-    if _FILE_PATH.fullmatch(text):
+    if _FILE_PATH.fullmatch(text) or _COIN_ADDRESS.fullmatch(text):
         return True
     if _MIXED_CODE.fullmatch(text) is None or _HEXADECIMAL.fullmatch(text):
         return False

@@ -19,6 +19,7 @@ from eval.extraction.matchers.dates import (
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.settings import Matching
 from kg.base.plain_text import list_words
+from kg.words.number_words import NUMBER_WORDS
 
 MAX_RANGE_LENGTH: Final = 100
 """Longer texts are no ranges."""
@@ -47,9 +48,13 @@ _LETTER: Final = r"[^\W\d_]"
 _JOINED: Final = re.compile(rf"(?<![\w-]){_LETTER}+\.?(?: ?-+ ?{_LETTER}+\.?)+(?![\w-])")
 """Words with hyphens between them, as in "Mon - Fri"."""
 _LISTED: Final = re.compile(rf"(?<![\w-])({_LETTER}+)\.? ?[,;] ?(?=({_LETTER}+)(?![\w-]))")
-_ROMAN_NUMBERS: Final = frozenset(
-    list_words("i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx")
+_NUMBERS: Final = frozenset(
+    (
+        *list_words("i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"),
+        *(*NUMBER_WORDS, *list_words("thirty forty fifty sixty seventy eighty ninety hundred")),
+    )
 )
+"""Roman numbers, and words for numbers."""
 
 
 class _End(NamedTuple):
@@ -74,7 +79,7 @@ def is_range_and_list(first: str, second: str) -> bool:
     """Returns whether one of two folded texts has a range, and the other its ends in a list.
 
     "Mon-Fri" and "A - C" say what is between, "Mon, Fri" names two. That is so of days of the week,
-    months, letters and Roman numbers; "Austin - TX" is "Austin, TX".
+    months, letters and numbers; "Austin - TX" is "Austin, TX".
     """
     return _has_range_of(first, second) or _has_range_of(second, first)
 
@@ -96,7 +101,7 @@ def _list_kinds(word: str) -> set[str]:
     kinds = list_calendar_kinds(word)
     if len(word) == 1:
         kinds.add("letter")
-    return kinds | {"number"} if word in _ROMAN_NUMBERS else kinds
+    return kinds | {"number"} if word in _NUMBERS else kinds
 
 
 def _read_range(text: str, matching: Matching) -> tuple[_End, _End] | None:

@@ -31,7 +31,7 @@ _TORQUE: Final = re.compile(r"([kmM]?N)(c?m)")
 _BIT_RATE: Final = re.compile(r"([kMGT]?)bps")
 """The rate of bits, which ``pint`` reads as that of symbols."""
 _OFTEN_MEGA: Final = re.compile(
-    r"m(?:Hz|Wh?|Pa|Ω|[oO]hms?|VA?|J|N|eV|Sv|Bq|Gy)(?:/(?:s|h|k|c?m)[²³23]?)?"
+    r"m(?:Hz|Wh?|Pa|Ω|[oO]hms?|VA?|J|N|eV|Sv|Bq|Gy|Ci)(?:/(?:s|h|k|c?m)[²³23]?)?"
 )
 """Units of a thousandth of which a million is in use too. Of grams, litres, moles, bars, seconds,
 ampere hours or millimetres of mercury it is not: "MG/DL" and "MMHG" are only in capitals."""
