@@ -7,6 +7,7 @@ beside it, else of the nearest object around it that has one.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
@@ -33,6 +34,7 @@ _AMOUNTS: Final = frozenset(
     )
 )
 """What a name may have after that of its currency: "salary_min" beside "salary_currency"."""
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PARTS: Final = ("code", "isocode", "symbol", "name")
 """Fields of an object that is a currency."""
 
@@ -51,25 +53,9 @@ def refuse_currencies(entries: list[Entry], predicted: Any, matching: Matching) 
     """
     if not any(entry.match is not None and entry.match[3] == "currencies" for entry in entries):
         return entries
-    objects = _Objects(predicted)
-    stated: dict[int, _Stated] = defaultdict(dict)
-    for entry in entries:
-        if isinstance(entry.expected, str) and objects.depths.get(entry.owner) == (
-            entry.node.objects  # else it is of an object that the extraction lacks
-        ):
-            owner, field = entry.owner, _find_currency_field(entry.node.name)
-            if field is None and simplify_name(entry.node.name) in _PARTS:
-                field = _find_currency_field(objects.names[owner])
-                owner = objects.parents[owner]
-            if field is not None:
-                found = list_currencies(entry.expected)
-                stated[owner][field] = stated[owner].get(field, found) | found
-    if not stated:
-        return entries
+    stated = _StatedCurrencies(entries, predicted)
     return [
-        entry._replace(match=UNEQUAL)
-        if _is_in_other_currency(entry, objects, stated, matching)
-        else entry
+        entry._replace(match=UNEQUAL) if _is_in_other_currency(entry, stated, matching) else entry
         for entry in entries
     ]
 
@@ -105,29 +91,64 @@ def _find_currency_field(name: str) -> str | None:
     return None if ending is None else name.removesuffix(ending).removesuffix("iso")
 
 
-def _find_stated(entry: Entry, objects: _Objects, stated: dict[int, _Stated]) -> frozenset[str]:
-    """Returns the currencies that gold states for a field; empty if it states none.
+class _StatedCurrencies:
+    """The currencies that gold states in the objects of an extraction."""
 
-    Currencies on the way to them that are of no other field are added: they may be of this one.
-    """
-    others: list[frozenset[str]] = []
-    owner, around = entry.owner, [simplify_name(entry.node.name)]
-    while owner:
-        found = stated.get(owner, {})
-        parts = sorted(filter(None, found), key=len, reverse=True)
-        own = next((part for name in around for part in parts if _belongs(name, part)), "")
-        if own in found:
-            if own:
-                keys = [*map(simplify_name, objects.keys[owner])]
-                names = [key for key in keys if _find_currency_field(key) is None]
-                is_free = {part: not any(_belongs(key, part) for key in names) for part in parts}
-                others += (found[part] for part in parts if is_free[part])
-            others.append(found[own])
-            return frozenset().union(*others) if all(others) else frozenset()
-        others += (found[part] for part in parts)
-        around.append(objects.names.get(owner, ""))
-        owner = objects.parents.get(owner, 0)
-    return frozenset()
+    def __init__(self, entries: list[Entry], predicted: Any) -> None:
+        self._objects: Final = _Objects(predicted)
+        self._found: Final[dict[int, _Stated]] = defaultdict(dict)
+        for entry in entries:
+            if isinstance(entry.expected, str):
+                self._add(entry, entry.expected)
+        self._parts: Final = {
+            owner: sorted(filter(None, found), key=len, reverse=True)
+            for owner, found in self._found.items()
+        }
+        self._free_parts: Final[dict[int, list[str]]] = {}
+
+    def _add(self, entry: Entry, expected: str) -> None:
+        objects, owner, name = self._objects, entry.owner, entry.node.name
+        if objects.depths.get(owner) != entry.node.objects:
+            return  # it is of an object that the extraction lacks
+        field = _find_currency_field(name)
+        if field is None and simplify_name(name) in _PARTS:
+            field, owner = _find_currency_field(objects.names[owner]), objects.parents[owner]
+        if field is not None:
+            currencies, found = list_currencies(expected), self._found[owner]
+            found[field] = found.get(field, currencies) | currencies
+
+    def find_currencies(self, entry: Entry) -> frozenset[str]:
+        """Returns the currencies that gold states for a field; empty if it states none.
+
+        Currencies on the way to them that are of no other field are added, since they may be of
+        this one, and so is that in its own name, as in "amount_usd".
+        """
+        named = list_currencies(" ".join(_WORD.findall(entry.node.name)).lower())
+        others = [named] if named else []
+        owner, around = entry.owner, [simplify_name(entry.node.name)]
+        while owner:
+            found, parts = self._found.get(owner, {}), self._parts.get(owner, [])
+            own = next((part for name in around for part in parts if _belongs(name, part)), "")
+            if own in found:
+                others += (found[part] for part in (self._list_free_parts(owner) if own else ()))
+                others.append(found[own])
+                return frozenset().union(*others) if all(others) else frozenset()
+            others += (found[part] for part in parts)
+            around.append(self._objects.names.get(owner, ""))
+            owner = self._objects.parents.get(owner, 0)
+        return frozenset()
+
+    def _list_free_parts(self, owner: int) -> list[str]:
+        """Lists what the currencies in an object are of, if no field there belongs to it."""
+        if owner not in self._free_parts:
+            keys = [key for key in self._objects.keys[owner] if _find_currency_field(key) is None]
+            names = [*map(simplify_name, keys)]
+            self._free_parts[owner] = [
+                part
+                for part in self._parts[owner]
+                if not any(_belongs(name, part) for name in names)
+            ]
+        return self._free_parts[owner]
 
 
 def _belongs(name: str, part: str) -> bool:
@@ -135,9 +156,7 @@ def _belongs(name: str, part: str) -> bool:
     return name.endswith(part) or (name.startswith(part) and name.removeprefix(part) in _AMOUNTS)
 
 
-def _is_in_other_currency(
-    entry: Entry, objects: _Objects, stated: dict[int, _Stated], matching: Matching
-) -> bool:
+def _is_in_other_currency(entry: Entry, stated: _StatedCurrencies, matching: Matching) -> bool:
     if entry.match is None or entry.match[3] != "currencies":
         return False
     expected = read_amount(entry.expected, matching)
@@ -145,5 +164,5 @@ def _is_in_other_currency(
     if expected is None or expected.currency or predicted is None or not predicted.currency:
         return False
     currencies = {predicted.currency, *OPEN_SYMBOLS.get(predicted.symbol, ())}
-    found = _find_stated(entry, objects, stated)
+    found = stated.find_currencies(entry)
     return bool(found) and found.isdisjoint(currencies)

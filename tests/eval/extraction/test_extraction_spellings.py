@@ -677,6 +677,7 @@ def test_an_amount_is_not_right_in_another_currency_than_gold_states(
             True,
         ),
         ({"salary_amount": 10, "salary_currency": "EUR"}, {"salary_amount": "$10"}, False),
+        ({"amount": 10, "usdAmount": 11, "currency": "EUR"}, {"usdAmount": "$11"}, True),
         ({"amount": 10, "cur": "EUR"}, {"amount": "€10"}, True),
         ({"amount": 10, "currency": {"code": "EUR"}}, {"amount": "€10"}, True),
         ({"amount": 10, "currency": {"code": "EUR"}}, {"amount": "$10"}, False),
@@ -705,7 +706,7 @@ def test_the_currency_of_an_amount_is_the_nearest_that_gold_states(
     if place == "nested":  # the amount is one object below its currency
         field = next(key for key in gold if key.lower().endswith("amount"))
         gold = {**gold, "price": {field: gold[field]}}
-        said = {**said, "price": {field: amounts[field]}}
+        said = {**said, "price": {field: said[field]}}
     pair = [
         {
             "top": value,
