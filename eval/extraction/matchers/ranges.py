@@ -17,6 +17,7 @@ from eval.extraction.matchers.dates import (
     parse_readings,
 )
 from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.matchers.spellings import drop_accents
 from eval.extraction.settings import Matching
 from kg.base.plain_text import list_words
 from kg.words.number_words import NUMBER_WORDS
@@ -87,13 +88,18 @@ def is_range_and_list(first: str, second: str) -> bool:
 def _has_range_of(text: str, other: str) -> bool:
     if "-" not in text or not _LISTED.search(other):
         return False
-    listed = {tuple(map(fold_case, words)) for words in _LISTED.findall(other)}
+    listed = {tuple(map(_fold_word, words)) for words in _LISTED.findall(other)}
     for match in _JOINED.finditer(text):
         ends = tuple(part.strip(" .") for part in fold_case(match[0]).split("-") if part)
         # "A-B-C" are three.
-        if len(ends) == 2 and ends in listed and _list_kinds(ends[0]) & _list_kinds(ends[1]):
+        is_listed = len(ends) == 2 and tuple(map(_fold_word, ends)) in listed
+        if is_listed and _list_kinds(ends[0]) & _list_kinds(ends[1]):
             return True
     return False
+
+
+def _fold_word(word: str) -> str:
+    return drop_accents(fold_case(word))
 
 
 def _list_kinds(word: str) -> set[str]:

@@ -153,6 +153,12 @@ def test_accents_count_unless_their_rule_is_on() -> None:
     assert score_case(case, Matching(rules=("accents",))).rules == {"accents": 1}
 
 
+def test_no_rule_takes_a_range_for_a_list() -> None:
+    every_rule = Matching(rules=ALL_RULES)
+    for expected, predicted in (("Mon-Fri", "Mon, Fri"), ("Mié - Vie", "Mie, Vie")):
+        assert not score_case(Case(expected, predicted, {"type": "string"}), every_rule).exact_match
+
+
 def test_no_rule_applies_to_a_field_that_is_read_literally() -> None:
     for case in (TEN_HARMLESS[1], TEN_HARMLESS[2], TEN_HARMLESS[4], TEN_HARMLESS[7]):
         schema = {**case.schema, "x-match": "literal"}
