@@ -440,6 +440,50 @@ HARMLESS = [
     Case("5 MPa", "5 MPA", STRING),
     Case("So., 5. Mai 2024", "Sunday, 5 May 2024", STRING),
     Case("mar 5 janv 2024", "5 January 2024", STRING),
+    # units in capitals, of which a million is not in use
+    Case("5 mg/dl", "5 MG/DL", STRING),
+    Case("10 mg/kg", "10 MG/KG", STRING),
+    Case("5 ml/min", "5 ML/MIN", STRING),
+    Case("Glucose 7.5 mmol/L", "GLUCOSE 7.5 MMOL/L", STRING),
+    Case("Levothyroxine 50 mcg", "LEVOTHYROXINE 50 MCG", STRING),
+    Case("BP 120/80 mmHg", "BP 120/80 MMHG", STRING),
+    Case("Battery 3000 mAh", "BATTERY 3000 MAH", STRING),
+    Case("5 mbar", "5 MBAR", STRING),
+    Case("5 msec", "5 MSEC", STRING),
+    Case("5 mbps", "5 MBPS", STRING),
+    Case("5 mhz", "5 MHZ", STRING),
+    # hyphens and commas that say no range
+    Case("Austin - TX", "Austin, TX", STRING),
+    Case("Acme - Inc.", "Acme, Inc.", STRING),
+    Case("Shirt - red", "Shirt, red", STRING),
+    Case("123 Main St - Apt 4", "123 Main St, Apt 4", STRING),
+    Case("Mary Smith-Jones", "Mary Smith, Jones", STRING),
+    Case("London–Paris", "London; Paris", STRING),
+    Case("red, green - blue", "red, green, blue", STRING),
+    Case("A-B-C", "A, B, C", STRING),
+    Case("T - shirt", "T, shirt", STRING),
+    Case("Mon-Wed-Fri", "Mon, Wed, Fri", STRING),
+    # days of the week in two time zones and languages, and a minus at the end
+    Case("Sat, 4 May 2024 23:00 UTC", "Sun, 5 May 2024 01:00 +02:00", STRING),
+    Case("mar 5 mars 2024", "Tuesday 5 March 2024", STRING),
+    Case("ma 5 maart 2024", "Monday 5 March 2024", STRING),
+    Case("ma. 5 mars 2024", "mardi 5 mars 2024", STRING),
+    Case("1200-", "-1200", STRING),
+    Case("100-", "(100)", STRING),
+    Case("5-", "-5", STRING),
+    # codes of words, hexadecimal numbers and codes that are no formula
+    Case("MacBookPro16M3Max", "MACBOOKPRO16M3MAX", STRING),
+    Case("PlayStation5Pro2TB", "playstation5pro2tb", STRING),
+    Case("Rm3Bldg4Fl2Apt5", "RM3BLDG4FL2APT5", STRING),
+    Case("d41D8cd98F00b204E9800998Ecf8427e", "d41d8cd98f00b204e9800998ecf8427e", STRING),
+    Case("0x5aAeb6053F3E94C9b9A09f33", "0x5aaeb6053f3e94c9b9a09f33", STRING),
+    Case("SN10", "Sn10", STRING),
+    Case("PO12", "Po12", STRING),
+    Case("OS10", "Os10", STRING),
+    Case("CS50", "Cs50", STRING),
+    Case("NaCF12", "NACF12", STRING),
+    Case("CdFe2", "CDFE2", STRING),
+    Case("/Yes/No", "/yes/no", STRING),
 ]  # fmt: skip
 
 WRONG = [
@@ -944,11 +988,9 @@ WRONG = [
     Case("Mon - Fri", "Mon, Fri", STRING),
     Case("Jan–Mar 2024", "Jan, Mar 2024", STRING),
     Case("grade A-C", "grade A, C", STRING),
-    Case("London–Paris", "London; Paris", STRING),
     # open ranges and negative numbers
     Case("1950–", "–1950", STRING),
     Case("18-", "-18", STRING),
-    Case("100-", "(100)", STRING),
     Case("-226.94", "--226.94", STRING),
     # prefixes of units, in capitals as a whole
     Case("5 MOhm", "5 mOhm", STRING),
@@ -961,10 +1003,32 @@ WRONG = [
     Case("dQw4w9WgXcQ", "dqw4w9wgxcq", STRING),
     Case("/srv/User/File.txt", "/srv/user/file.txt", STRING),
     Case("CoCl2", "COCl2", STRING),
-    Case("CS2", "Cs2", STRING),
+    Case("CoCO3", "COCO3", STRING),
     # another day of the week
     Case("Sunday, 5 May 2024", "Monday, 5 May 2024", STRING),
     Case("So., 5. Mai 2024", "Saturday, 5 May 2024", STRING),
+    # prefixes of units that have both
+    Case("5 MSV", "5 mSv", STRING),
+    Case("5 MV/M", "5 mV/m", STRING),
+    # ranges and lists of days, months, letters and Roman numbers
+    Case("Monday - Friday", "Monday, Friday", STRING),
+    Case("Montag-Freitag", "Montag, Freitag", STRING),
+    Case("Lun-Mar", "Lun; Mar", STRING),
+    Case("Mo-Fr", "Mo., Fr.", STRING),
+    Case("January – March 2024", "January, March 2024", STRING),
+    Case("Vitamin A - C", "Vitamin A, C", STRING),
+    Case("Phase I-III", "Phase I, III", STRING),
+    # a day of the week that is not that of the moment, or in another language
+    Case("Sat, 4 May 2024 23:00 UTC", "Sat, 5 May 2024 01:00 +02:00", STRING),
+    Case("mar 5 mars 2024", "Monday 5 March 2024", STRING),
+    # case in codes, paths and formulas of two elements
+    Case("a1Bc2De3F4g", "A1BC2DE3F4G", STRING),
+    Case("/data/Ada/x", "/data/ada/x", STRING),
+    Case("Ni3SN2", "Ni3Sn2", STRING),
+    # further units, numbers and codes
+    Case("5 MCI", "5 mCi", STRING),
+    Case("twenty-five", "twenty, five", STRING),
+    Case("1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "1boatslrhtknngkdxeeobr76b53lettpyt", STRING),
 ]  # fmt: skip
 """At least a hundred different values that look alike."""
 

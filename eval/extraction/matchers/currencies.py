@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from kg.base.plain_text import list_words
@@ -48,13 +49,33 @@ _WORDS: Final = {
 }
 """Currency code by symbol, name or code, in lower case. "$" is the US dollar and "¥" the yen; "kr"
 is a currency of its own."""
+_DOLLARS: Final = tuple(
+    list_words(
+        "USD AUD CAD NZD HKD SGD TWD MXN ARS BBD BMD BND BRL BSD BZD CLP COP CVE DOP FJD GYD JMD "
+        "KYD LRD MOP NAD NIO SBD SRD TTD UYU XCD"
+    )
+)
+_RUPEES: Final = ("INR", "PKR", "LKR", "NPR", "MUR", "SCR")
+_CROWNS: Final = ("SEK", "NOK", "DKK", "ISK")
+_FRANCS: Final = tuple(list_words("CHF XAF XOF XPF BIF CDF DJF GNF KMF RWF"))
 OPEN_SYMBOLS: Final = {
-    "$": ("USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN"),
+    **dict.fromkeys(["$", "dollar", "dollars", "dólares"], _DOLLARS),
+    "£": ("GBP", "EGP", "FKP", "GIP", "LBP", "SDG", "SHP", "SSP", "SYP"),
     "¥": ("JPY", "CNY"),
-    "kr": ("SEK", "NOK", "DKK", "ISK"),
+    **dict.fromkeys(["rs", "rupee", "rupees"], _RUPEES),
+    **dict.fromkeys(["kr", "kroner", "kronor"], _CROWNS),
+    **{"fr": _FRANCS, "lei": ("RON", "MDL"), "₩": ("KRW", "KPW"), "₽": ("RUB", "BYN")},
 }
-"""Symbols that other countries use too. A field that differs only in this is wrong, and counted as
-ambiguous."""
+"""Symbols and names that other countries use too. A field that differs only in this is wrong, and
+counted as ambiguous."""
+_OTHER_CODES: Final = frozenset(
+    list_words(
+        "BTC XBT ETH LTC XRP BCH BNB ADA SOL DOGE USDT USDC XAU XAG XDR "
+        "ATS BEF DEM ESP FIM FRF GRD IEP ITL LUF NLG PTE GBX"
+    )
+)
+"""Codes of what is paid with and has no code of ISO 4217, or has none any more."""
+_CURRENCY_WORDS: Final = re.compile(r"[\s/,;:|()\[\]-]+")
 THREE_DECIMALS: Final = frozenset(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"))
 """Currencies of a thousand parts: "1.234 KWD" has a decimal point."""
 
@@ -65,3 +86,17 @@ def find_currency(text: str) -> str:
     if word == "Ft":  # the Hungarian forint; "ft" are feet
         return "HUF"
     return _WORDS.get(word.lower()) or (word if word in _CODES else "")
+
+
+def list_currencies(text: str) -> frozenset[str]:
+    """Lists the currencies that a text under a key such as "currency" may stand for.
+
+    "kr" is one of the crowns, "Canadian dollars" are dollars, and "USD/EUR" are two. A text without
+    a known currency gives none.
+    """
+    words = [text.strip(), *_CURRENCY_WORDS.split(text)]
+    found = {word.upper() for word in words if word.upper() in _OTHER_CODES}
+    for word in words:
+        found.update(filter(None, (find_currency(word),)))
+        found.update(OPEN_SYMBOLS.get(word.lower().rstrip("."), ()))
+    return frozenset(found)

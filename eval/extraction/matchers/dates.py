@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from decimal import Decimal
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from eval.extraction.matchers.match_result import (
     EQUAL,
@@ -81,7 +80,7 @@ _WORD_SEPARATORS = re.compile(r"[\s,./-]+")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|º|°)?")
 _WEEKDAYS = (
     "monday mon montag mo lundi lun lunes lunedì lunedi segunda seg maandag ma",
-    "tuesday tue tues dienstag mardi martes martedì martedi terça terca ter dinsdag",
+    "tuesday tue tues dienstag mardi martes martedì martedi terça terca ter dinsdag ma",
     "wednesday wed mittwoch mi mercredi mer miércoles miercoles mié mie mercoledì mercoledi quarta "
     "qua woensdag wo",
     "thursday thu thur thurs donnerstag jeudi jeu jueves jue giovedì giovedi gio quinta qui "
@@ -90,7 +89,13 @@ _WEEKDAYS = (
     "saturday sat samstag sonnabend sa samedi sam sábado sabado sáb sab sabato zaterdag za",
     "sunday sun sonntag so dimanche dim domingo dom domenica zondag zo",
 )
-_WEEKDAY_NUMBERS = {name: day for day, names in enumerate(_WEEKDAYS) for name in names.split()}
+_WEEKDAY_NUMBERS = {
+    name: {day for day, names in enumerate(_WEEKDAYS) if name in names.split()}
+    for name in " ".join(_WEEKDAYS).split()
+}
+"""Name of a day of the week → its number; "ma" is Monday in Dutch and Tuesday in French."""
+_OTHER_WEEKDAYS = ("mar", "do", "di", "lu", "me", "je", "ve", "ju", "vi")
+"""Abbreviations that mean something else in a date."""
 # Words that a date may contain and that do not change it.
 _FILLERS = frozenset(
     [
@@ -200,11 +205,44 @@ def has_same_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool
     return [*map(_drop_midnight, first)] == [*map(_drop_midnight, second)]
 
 
-def differ_in_weekday(first: str, second: str) -> bool:
-    """Returns whether two dates name different days of the week, in whatever language."""
-    words = (_WORD_SEPARATORS.split(fold_case(text)) for text in (first, second))
-    days = [{_WEEKDAY_NUMBERS[word] for word in one if word in _WEEKDAY_NUMBERS} for one in words]
-    return all(days) and days[0].isdisjoint(days[1])
+def differ_in_weekday(
+    texts: tuple[str, str], readings: tuple[tuple[Moment, ...], tuple[Moment, ...]]
+) -> bool:
+    """Returns whether two texts name days of the week that are not as far apart as their dates.
+
+    In two time zones, Saturday at 23:00 and Sunday at 1:00 may be the same moment.
+    """
+    days = [*map(_list_weekdays, texts)]
+    if not all(days):
+        return False
+    dates = [datetime.date(*map(_or_one, moment[:3])).toordinal() for moment, *_ in readings]
+    return not any((day + dates[1] - dates[0]) % 7 in days[1] for day in days[0])
+
+
+def _or_one(part: int | None) -> int:
+    return part or 1
+
+
+def _list_weekdays(text: str) -> set[int]:
+    """Lists the days of the week that a date may name, in whatever language."""
+    words = [word for word in _WORD_SEPARATORS.split(fold_case(text)) if word]
+    if _has_tuesday([word for word in words if word not in _FILLERS]):
+        return {1}
+    return set().union(*(_WEEKDAY_NUMBERS.get(word, ()) for word in words))
+
+
+def _has_tuesday(words: list[str]) -> bool:
+    """Returns whether "mar" before a day and another month is a day of the week."""
+    months = [word for word in words if word in MONTHS or word in _MONTH_ABBREVIATIONS]
+    has_day = any(map(_ORDINAL.fullmatch, words))
+    return len(months) > 1 and words[0] == _TUESDAY_OR_MARCH and has_day
+
+
+def list_calendar_kinds(word: str) -> set[str]:
+    """Lists whether a word in lower case names a "day" of the week, a "month" or both."""
+    is_day = word in _WEEKDAY_NUMBERS or word in _OTHER_WEEKDAYS
+    is_month = word in MONTHS or word in _MONTH_ABBREVIATIONS
+    return {kind for kind, is_so in (("day", is_day), ("month", is_month)) if is_so}
 
 
 def is_ambiguous_date(first: tuple[Moment, ...], second: tuple[Moment, ...]) -> bool:
@@ -286,9 +324,7 @@ def _parse_worded_date(text: str) -> _Date | None:
     year: int | None = None
     month: int | None = None
     day: int | None = None
-    months = [word for word in words if word in MONTHS or word in _MONTH_ABBREVIATIONS]
-    has_day = any(map(_ORDINAL.fullmatch, words))
-    if len(months) > 1 and words[0] == _TUESDAY_OR_MARCH and has_day:  # "Jan-Mar" are two months
+    if _has_tuesday(words):  # "Jan-Mar" are two months
         del words[0]
     for word in words:
         month_number = MONTHS.get(word) or _MONTH_ABBREVIATIONS.get(word)
@@ -382,39 +418,3 @@ def _count_days_between(first: Moment, second: Moment) -> float:
             return float("inf")
         days.append(datetime.date(moment.year, moment.month, moment.day).toordinal())
     return abs(days[0] - days[1])
-
-
-MAX_DURATION_LENGTH: Final = 40
-"""Maximum length of a text that is parsed as a duration."""
-_NUMBER: Final = r"\d+(?:[.,]\d+)?"
-_DURATION: Final = re.compile(
-    rf"(?P<sign>[+-]?)P(?=\d|T\d)(?:(?P<Y>{_NUMBER})Y)?(?:(?P<M>{_NUMBER})M)?(?:(?P<W>{_NUMBER})W)?"
-    rf"(?:(?P<D>{_NUMBER})D)?"
-    rf"(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?",
-    re.ASCII,
-)
-_MONTHS_OF: Final = {"Y": 12, "M": 1}
-_SECONDS_OF: Final = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
-
-
-def read_duration(text: str) -> tuple[Decimal, Decimal] | None:
-    """Returns the months and seconds of a duration of ISO 8601; ``None`` if a text is none.
-
-    A month has no fixed number of days, and a day counts as 24 hours.
-    """
-    if not text.lstrip("+-").startswith("P") or len(text) > MAX_DURATION_LENGTH:
-        return None
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        return None
-    sign = -1 if match["sign"] == "-" else 1
-
-    def add_up(factors: dict[str, int]) -> Decimal:
-        parts = (
-            Decimal(match[name].replace(",", ".")) * factor
-            for name, factor in factors.items()
-            if match[name]
-        )
-        return sign * sum(parts, Decimal())
-
-    return add_up(_MONTHS_OF), add_up(_SECONDS_OF)

@@ -27,8 +27,18 @@ MAX_EMAIL_LENGTH = 320
 """Maximum length of an e-mail address (RFC 3696)."""
 _WEB_ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 MAX_CODE_LENGTH = 128
-_FILE_PATH = re.compile(r"~?(?:/[^\s/]+){2,}/?")
+_FILE_PATH = re.compile(
+    r"~?(?=/[^\s/]+/[^\s/])(?:/(?:bin|data|dev|etc|home|lib|media|mnt|opt|proc|root|srv|sys|tmp|usr"
+    r"|var|Applications|Library|System|Users|Volumes)(?:/[^\s/]+)+|(?<=~)(?:/[^\s/]+)+"
+    r"|(?:/[^\s/]+)+\.[A-Za-z0-9]{1,5}|(?:/[^\s/]+){3,})/?"
+)
+"""A path of files: below a known folder, to a file with an ending, or of three parts."""
 _MIXED_CODE = re.compile(r"[A-Za-z0-9+/=_-]{8,}")
+_COIN_ADDRESS = re.compile(r"(?=.*[A-Z])(?=.*[a-z])[13][1-9A-HJ-NP-Za-km-z]{25,34}")
+"""An address of Bitcoin, without the characters that look like others."""
+_HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9A-Fa-f-]+")
+_CODE_WORD = re.compile(r"[A-Za-z][a-z]{2}|[A-Z]{3}")
+"""Part of a code that is a word or its abbreviation: "Pro" in "16Pro2", "RTX" in "4090RTX16"."""
 _NUMBER = re.compile(r"[0-9]+")
 _CASE_CHANGE = re.compile(r"[a-z](?=[0-9]*[A-Z])|[A-Z](?=[0-9]*[a-z])")
 MIN_CASE_CHANGES = 4
@@ -72,13 +82,16 @@ def differs_in_path(first: str, second: str) -> bool:
 def is_cased_code(text: str) -> bool:
     """Returns whether the case of a text counts: a path of files, or a code of mixed letters.
 
-    Such a code has capitals and small letters between several numbers: "dQw4w9WgXcQ".
+    Such a code has capitals and small letters between several numbers, and no words:
+    "dQw4w9WgXcQ", but not "MacBookPro16M3Max". That of hexadecimal numbers does not count.
     """
     if len(text) > MAX_CODE_LENGTH:
         return False
-    if _FILE_PATH.fullmatch(text):
+    if _FILE_PATH.fullmatch(text) or _COIN_ADDRESS.fullmatch(text):
         return True
-    is_mixed = _MIXED_CODE.fullmatch(text) is not None and len(_NUMBER.findall(text)) > 1
+    if _MIXED_CODE.fullmatch(text) is None or _HEXADECIMAL.fullmatch(text):
+        return False
+    is_mixed = len(_NUMBER.findall(text)) > 1 and _CODE_WORD.search(text) is None
     return is_mixed and len(_CASE_CHANGE.findall(text)) >= MIN_CASE_CHANGES
 
 

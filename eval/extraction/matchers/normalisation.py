@@ -48,6 +48,11 @@ def fold_case(text: str) -> str:
     return unicodedata.normalize("NFC", text.casefold())
 
 
+def simplify_name(name: str) -> str:
+    """Returns the name of a field in lower case, with nothing but its letters and digits."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
 def is_word_boundary(before: str, after: str) -> bool:
     """Returns whether there can be a word boundary between two characters.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
+from typing import Final
 
 from eval.extraction.matchers.amounts import Amount, parse_amount
 from eval.extraction.matchers.match_result import (
@@ -143,3 +145,39 @@ def _parse_pair(
         return None, None
     rests = expected[len(label) :], predicted[len(other) :]
     return parse_amount(rests[0], decimal_mark), parse_amount(rests[1], decimal_mark)
+
+
+MAX_DURATION_LENGTH: Final = 40
+"""Maximum length of a text that is parsed as a duration."""
+_NUMBER: Final = r"\d+(?:[.,]\d+)?"
+_DURATION: Final = re.compile(
+    rf"(?P<sign>[+-]?)P(?=\d|T\d)(?:(?P<Y>{_NUMBER})Y)?(?:(?P<M>{_NUMBER})M)?(?:(?P<W>{_NUMBER})W)?"
+    rf"(?:(?P<D>{_NUMBER})D)?"
+    rf"(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?",
+    re.ASCII,
+)
+_MONTHS_OF: Final = {"Y": 12, "M": 1}
+_SECONDS_OF: Final = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+def read_duration(text: str) -> tuple[Decimal, Decimal] | None:
+    """Returns the months and seconds of a duration of ISO 8601; ``None`` if a text is none.
+
+    A month has no fixed number of days, and a day counts as 24 hours.
+    """
+    if not text.lstrip("+-").startswith("P") or len(text) > MAX_DURATION_LENGTH:
+        return None
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return None
+    sign = -1 if match["sign"] == "-" else 1
+
+    def add_up(factors: dict[str, int]) -> Decimal:
+        parts = (
+            Decimal(match[name].replace(",", ".")) * factor
+            for name, factor in factors.items()
+            if match[name]
+        )
+        return sign * sum(parts, Decimal())
+
+    return add_up(_MONTHS_OF), add_up(_SECONDS_OF)

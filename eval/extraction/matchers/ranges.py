@@ -10,9 +10,17 @@ import re
 from typing import Final, NamedTuple
 
 from eval.extraction.matchers.amounts import Amount, find_amount_rule, parse_amount
-from eval.extraction.matchers.dates import Moment, has_same_date, parse_readings
+from eval.extraction.matchers.dates import (
+    Moment,
+    has_same_date,
+    list_calendar_kinds,
+    parse_readings,
+)
 from eval.extraction.matchers.normalisation import fold_case
+from eval.extraction.matchers.spellings import drop_accents
 from eval.extraction.settings import Matching
+from kg.base.plain_text import list_words
+from kg.words.number_words import NUMBER_WORDS
 
 MAX_RANGE_LENGTH: Final = 100
 """Longer texts are no ranges."""
@@ -37,6 +45,18 @@ _OPEN_ENDS: Final = frozenset(
 _VERSION: Final = re.compile(r"\d+\.\d*0")
 """A number that may be a version, in which a zero at the end counts."""
 
+_LETTER: Final = r"[^\W\d_]"
+_JOINED: Final = re.compile(rf"(?<![\w-]){_LETTER}+\.?(?: ?-+ ?{_LETTER}+\.?)+(?![\w-])")
+"""Words with hyphens between them, as in "Mon - Fri"."""
+_LISTED: Final = re.compile(rf"(?<![\w-])({_LETTER}+)\.? ?[,;] ?(?=({_LETTER}+)(?![\w-]))")
+_NUMBERS: Final = frozenset(
+    (
+        *list_words("i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"),
+        *(*NUMBER_WORDS, *list_words("thirty forty fifty sixty seventy eighty ninety hundred")),
+    )
+)
+"""Roman numbers, and words for numbers."""
+
 
 class _End(NamedTuple):
     """What the end of a range may stand for."""
@@ -54,6 +74,40 @@ def is_same_range(first: str, second: str, matching: Matching) -> bool:
     if one is None or other is None:
         return False
     return all(_is_same_end(*ends, matching) for ends in zip(one, other, strict=True))
+
+
+def is_range_and_list(first: str, second: str) -> bool:
+    """Returns whether one of two folded texts has a range, and the other its ends in a list.
+
+    "Mon-Fri" and "A - C" say what is between, "Mon, Fri" names two. That is so of days of the week,
+    months, letters and numbers; "Austin - TX" is "Austin, TX".
+    """
+    return _has_range_of(first, second) or _has_range_of(second, first)
+
+
+def _has_range_of(text: str, other: str) -> bool:
+    if "-" not in text or not _LISTED.search(other):
+        return False
+    listed = {tuple(map(_fold_word, words)) for words in _LISTED.findall(other)}
+    for match in _JOINED.finditer(text):
+        ends = tuple(part.strip(" .") for part in fold_case(match[0]).split("-") if part)
+        # "A-B-C" are three.
+        is_listed = len(ends) == 2 and tuple(map(_fold_word, ends)) in listed
+        if is_listed and _list_kinds(ends[0]) & _list_kinds(ends[1]):
+            return True
+    return False
+
+
+def _fold_word(word: str) -> str:
+    return drop_accents(fold_case(word))
+
+
+def _list_kinds(word: str) -> set[str]:
+    """Lists of what a word may be the first or last in a range."""
+    kinds = list_calendar_kinds(word)
+    if len(word) == 1:
+        kinds.add("letter")
+    return kinds | {"number"} if word in _NUMBERS else kinds
 
 
 def _read_range(text: str, matching: Matching) -> tuple[_End, _End] | None:

@@ -28,7 +28,6 @@ from eval.extraction.matchers.dates import (
     has_same_date,
     is_ambiguous_date,
     parse_readings,
-    read_duration,
 )
 from eval.extraction.matchers.identifiers import (
     has_scheme,
@@ -47,7 +46,8 @@ from eval.extraction.matchers.json_types import (
 from eval.extraction.matchers.names import is_inverted
 from eval.extraction.matchers.normalisation import fold_case
 from eval.extraction.matchers.notation import MAX_NOTATION_LENGTH, fold_notation, list_digits
-from eval.extraction.matchers.ranges import is_same_range
+from eval.extraction.matchers.quantities import read_duration
+from eval.extraction.matchers.ranges import is_range_and_list, is_same_range
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.spellings import (
     MAX_FOLDED_LENGTH,
@@ -204,8 +204,8 @@ def _read_spelling(
     )
 
 
-_OPEN_RANGE: Final = re.compile(r"\d+ ?-")
-"""A range without an end, as "1950-" of years; a minus after an amount has cents before it."""
+_OPEN_RANGE: Final = re.compile(r"(?:(?:1[5-9]|20)\d\d|[1-9]\d) ?-")
+"""A range without an end, as of years ("1950-") or ages ("18-"); "1200-" is a negative amount."""
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 _read_short_spelling: Final = lru_cache(16_384)(_read_spelling)
 MAX_CACHED_LENGTH: Final = 200
@@ -237,6 +237,24 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         return "punctuation"
     if "names" in rules and is_inverted(first.text, second.text):
         return "names"
+    if not is_range_and_list(first.text, second.text):
+        rule = _find_spelling_rule(first, second, matching)
+        if rule:
+            return rule
+    if first.is_address or second.is_address:
+        is_same = _is_same_address(first.text, second.text)
+        if is_same and "identifiers" in rules:
+            return "identifiers"
+    if "booleans" in rules and node.types == ("boolean",) and reads_same(expected, predicted):
+        return "booleans"
+    if matching.judge and load_judge(matching.judge)(expected, predicted, node.path):
+        return "judge"
+    return ""
+
+
+def _find_spelling_rule(first: _Spelling, second: _Spelling, matching: Matching) -> str:
+    """Returns the rule by which two texts differ only in marks, notation or accents."""
+    rules = matching.rules
     # The letters are tested first because folding punctuation takes many steps.
     if (
         "punctuation" in rules
@@ -250,14 +268,6 @@ def _find_text_rule(node: SchemaNode, expected: str, predicted: str, matching: M
         bare = [drop_accents(fold_punctuation(one.folded)) for one in (first, second)]
         if bare[0] == bare[1]:
             return "accents"
-    if first.is_address or second.is_address:
-        is_same = _is_same_address(first.text, second.text)
-        if is_same and "identifiers" in rules:
-            return "identifiers"
-    if "booleans" in rules and node.types == ("boolean",) and reads_same(expected, predicted):
-        return "booleans"
-    if matching.judge and load_judge(matching.judge)(expected, predicted, node.path):
-        return "judge"
     return ""
 
 
@@ -273,7 +283,8 @@ def _find_structured_rule(
     if first.readings and second.readings:
         is_same_date = has_same_date(first.readings, second.readings)
         if is_same_date is not None:
-            is_same_date &= not differ_in_weekday(first.text, second.text)
+            texts, readings = (first.text, second.text), (first.readings, second.readings)
+            is_same_date &= not differ_in_weekday(texts, readings)
             return "dates" if is_same_date else ""
     if "duration" in node.formats:  # elsewhere, "P010D" may be a code
         durations = read_duration(first.text), read_duration(second.text)

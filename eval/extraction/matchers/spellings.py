@@ -47,11 +47,6 @@ _BESIDE_LETTER: Final = re.compile(
     rf"|(?<=\d)(?:[.,;:]+|\s+[,;:]+\s*)(?={_LETTER})"
 )
 _BETWEEN_LETTERS: Final = re.compile(rf"(?<={_LETTER})(?:-|\s+-+\s+)(?={_LETTER})")
-_JOINED: Final = re.compile(
-    rf"(?<!\w)({_LETTER}+)\.?(?:-(?={_LETTER})| -+ (?={_LETTER}{{1,4}}\b))(?=({_LETTER}+))"
-)
-"""Words with a hyphen between them, with spaces around it if the second is short: "Mon - Fri"."""
-_LISTED: Final = re.compile(rf"(?<!\w)({_LETTER}+)\.? ?[,;] ?(?=({_LETTER}+))")
 _UNSPACED: Final = f"[{chr(MIN_UNSPACED_CODE_POINT)}-{chr(sys.maxunicode)}]"
 _UNSPACED_SPACE: Final = re.compile(rf"(?<={_UNSPACED})\s+(?=[^\W_])|(?<=[^\W_])\s+(?={_UNSPACED})")
 _BREAK: Final = re.compile(rf"({_LETTER}{{2}})-\s+({_LETTER})")
@@ -169,20 +164,9 @@ def fold_punctuation(text: str) -> str:
 def differ_in_punctuation(first: str, second: str) -> bool:
     """Returns whether two texts differ in more than case and what ``fold_punctuation`` folds.
 
-    A hyphen before a space, as at the end of a line, may or may not be part of the word. The hyphen
-    of "Mon-Fri" and "A - C" is no comma: they say what is between, "Mon, Fri" names two.
+    A hyphen before a space, as at the end of a line, may or may not be part of the word.
     """
-    if _has_range_of(first, second) or _has_range_of(second, first):
-        return True
     return _list_foldings(first).isdisjoint(_list_foldings(second))
-
-
-def _has_range_of(first: str, second: str) -> bool:
-    """Returns whether a text has a hyphen between two words that the other has in a list."""
-    if "-" not in first or not _LISTED.search(second):
-        return False
-    listed = {" ".join(words).casefold() for words in _LISTED.findall(second)}
-    return any(" ".join(words).casefold() in listed for words in _JOINED.findall(first))
 
 
 def _list_foldings(text: str) -> set[str]:

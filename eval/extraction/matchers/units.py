@@ -30,6 +30,11 @@ _HYPHEN: Final = re.compile(r"(?<=[^\W\d_]) ?- ?(?=[^\W\d_])")
 _TORQUE: Final = re.compile(r"([kmM]?N)(c?m)")
 _BIT_RATE: Final = re.compile(r"([kMGT]?)bps")
 """The rate of bits, which ``pint`` reads as that of symbols."""
+_OFTEN_MEGA: Final = re.compile(
+    r"m(?:Hz|Wh?|Pa|Ω|[oO]hms?|VA?|J|N|eV|Sv|Bq|Gy|Ci)(?:/(?:s|h|k|c?m)[²³23]?)?"
+)
+"""Units of a thousandth of which a million is in use too. Of grams, litres, moles, bars, seconds,
+ampere hours or millimetres of mercury it is not: "MG/DL" and "MMHG" are only in capitals."""
 _OTHER_MEANINGS: Final = frozenset(["fps"])
 """Symbols of ``pint`` that mean something else in documents: frames, not feet."""
 _ELEMENTS: Final = frozenset(
@@ -37,8 +42,17 @@ _ELEMENTS: Final = frozenset(
 )
 """Symbols of elements of which both letters are elements too: "Co" is cobalt and "CO" a gas. Words
 such as "No" and "Si" (yes) are left out."""
-_FORMULA: Final = re.compile(r"(?=[^0-9]*[0-9])(?:[A-Z][a-z]?[0-9]{0,3}){1,12}")
-"""A formula with a number: "CoCl2"; "COCl2" is another one."""
+_IN_FORMULAS: Final = frozenset(
+    list_words(
+        "H Li Be B C N O F Na Mg Al Si P S Cl K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Rb "
+        "Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Sm Eu Gd Tb Dy Ho Er "
+        "Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Th U Np Pu Am"
+    )
+)
+"""Elements that compounds are made of."""
+_FORMULA: Final = re.compile(r"(?=[^0-9]*[0-9])(?:[A-Z][a-z]?[0-9]{0,3}){2,12}")
+_ELEMENT: Final = re.compile(r"[A-Z][a-z]?")
+_HEXADECIMAL: Final = re.compile(r"[0-9A-Fa-f]+")
 _WORDS: Final = {
     "year": "y yrs jahr jahre jahren an ans année années año años anno anni ano anos jaar jaren",
     "month": "monat monate monaten mois mes meses mese mesi mês maand maanden",
@@ -155,10 +169,8 @@ def differs_in_unit(first: str, second: str, *, strict: bool = False) -> bool:
         return False
     if len(first) == len(second) == 2 and first.isalpha():
         return _differ_as_symbols(first, second)
-    if first != second and _FORMULA.fullmatch(first) and _FORMULA.fullmatch(second):
-        pairs = ((first[at : at + 2], second[at : at + 2]) for at in range(len(first) - 1))
-        if any(_is_other_element(*pair) or _is_other_element(*pair[::-1]) for pair in pairs):
-            return True
+    if first != second and _is_formula(first) and _is_formula(second):
+        return True
     matches = (_NUMBER_WITH_UNIT.finditer(text) for text in (first, second))
     is_certain = partial(_is_certain_unit, text=first, other=second, is_money=_find_money(first))
     return any(
@@ -189,10 +201,21 @@ def fold_case_but_units(text: str) -> str:
 
 
 def is_cased_formula(text: str) -> bool:
-    """Returns whether a text is a formula that would be another one in another case: "CoCl2"."""
-    return _FORMULA.fullmatch(text) is not None and any(
+    """Returns whether a text is a formula that may be another one in another case: "CoCl2"."""
+    return _is_formula(text) and any(
         text[at : at + 2].capitalize() in _ELEMENTS for at in range(len(text) - 1)
     )
+
+
+def _is_formula(text: str) -> bool:
+    """Returns whether a text is a formula of two elements or more, with a number.
+
+    "CoCl2" is one, and "COCl2" another; "SN10", which may be "Sn10", and "CF12" may be codes.
+    """
+    if _FORMULA.fullmatch(text) is None or _HEXADECIMAL.fullmatch(text):
+        return False
+    elements = set(_ELEMENT.findall(text))
+    return len(elements) > 1 and elements <= _IN_FORMULAS
 
 
 def _find_money(text: str) -> Callable[[], bool]:
@@ -269,13 +292,7 @@ def _differs_in_prefix(first: str, second: str) -> bool:
     """
     if (first, second) == ("NM", "nm"):
         return True
-    if not first.startswith("M") or not second.startswith("m") or _read_unit(first) is not None:
-        return False
-    for base in (second[1:], second[1:].lower()):
-        small, plain = _read_unit(f"m{base}"), _read_unit(base)
-        if small is not None and plain is not None:
-            return bool(small.dimensionality == plain.dimensionality)
-    return False
+    return first.startswith("M") and _OFTEN_MEGA.fullmatch(second) is not None
 
 
 def _read_data_unit(match: re.Match[str]) -> str:

@@ -9,14 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 
+from eval.extraction.matchers.amounts import parse_amount, parse_decimal
+from eval.extraction.matchers.normalisation import simplify_name
+from eval.extraction.matchers.rules import is_placeholder
 from eval.extraction.matchers.schema_nodes import SchemaNode
-from eval.extraction.samples.column_names import simplify_name
 from eval.extraction.samples.envelopes import QUOTE_LISTS
 from eval.harness.predictions.rows import MAX_DEPTH
+from kg.words.number_words import SCALE_LETTERS, SCALE_READINGS
 
 CONFIDENCE_KEYS: Final = ("confidence", "confidence_score", "score", "probability")
 """Keys beside "value" in an object that stands for one value."""
@@ -53,22 +57,50 @@ _STATES: Final = frozenset(
     ("status", "state", "polarity", "assertion", "presence", "modality", "assertionstatus")
 )
 """Keys that deny it in words."""
+_REVIEWS: Final = frozenset(
+    (
+        *("correct", "iscorrect", "incorrect", "iswrong", "rejected", "excluded", "deleted"),
+        *("crossedout", "hypothetical", "ishypothetical"),
+    )
+)
+"""Those of the keys before that are about any value; the others say no more than "no" does."""
 _DENYING_WORDS: Final = frozenset(
     (
-        *("absent", "negated", "negative", "notfound", "notpresent", "missing", "denied"),
-        *("ruledout", "excluded", "hypothetical", "rejected", "notapplicable", "neg", "false"),
+        *("absent", "negated", "negative", "notfound", "notpresent", "notdetected", "missing"),
+        *("ruledout", "excluded", "hypothetical", "rejected", "notapplicable", "neg", "denied"),
         *("deleted", "incorrect", "wrong"),
     )
 )
+_TRUE: Final = ("true", "yes", "y", "t")
+_FALSE: Final = ("false", "no", "n", "f")
 _SCALES: Final = frozenset(
     (
         *("scale", "scalefactor", "scaling", "multiplier", "factor", "magnitude"),
-        *("exponent", "power", "powerof10", "operator", "comparator"),
-        "inequality",
+        *("power", "exponent", "powerof10"),
     )
 )
-"""Keys that make another number of the one beside them."""
-_NEUTRAL_SCALES: Final = ("", "1", "1.0", "one", "ones", "unit", "units", "none", "=", "==")
+"""Keys that multiply the number beside them."""
+_POWERS: Final = {"exponent": (0,), "powerof10": (0,), "power": (0, 1)}
+"""Those of them with a power, and the numbers that say nothing there; elsewhere it is 1."""
+_SCALE_WORDS: Final = frozenset(("hundreds", "millions", "dozen", "percent", "percentage", "bps"))
+_SCALE_NUMBER: Final = re.compile(
+    r"10(?:\^|\*\*)(?P<power>-?\d{1,2})|(?P<number>\d[\d,]*(?:\.\d+)?(?:e-?\d{1,2})?)"
+)
+_COMPARATORS: Final = frozenset(("comparator", "inequality", "operator"))
+"""Keys that make a limit of the number beside them."""
+_LIMIT_SIGNS: Final = frozenset(("<", ">", "<=", ">=", "=<", "=>", "≤", "≥", "≠", "!=", "<>"))
+_LIMITS: Final = frozenset(
+    (
+        *("lt", "gt", "lte", "gte", "lessthan", "greaterthan", "morethan", "fewerthan", "neq"),
+        *("lessthanorequal", "lessthanorequalto", "greaterthanorequal", "greaterthanorequalto"),
+        *("atleast", "atmost", "notequal", "notequals"),
+    )
+)
+_SHORT_LIMITS: Final = frozenset(
+    ("le", "ge", "ne", "max", "min", "over", "under", "above", "below")
+)
+"""Limits that may be names, of an operator."""
+_MINUS: Final = ("-", "−", "–", "minus", "negative", "neg")
 _BARE_NUMBER: Final = re.compile(r"[+-]?\d[\d.,' ]*")
 
 
@@ -204,17 +236,68 @@ def _list_changing_keys(part: dict[str, Any]) -> list[str]:
 
 def _changes_value(value: Any, name: str, said: Any) -> bool:
     """Returns whether what is said under a name, in any form, denies or changes a value."""
-    word = str(said).lower().replace("_", "").replace(" ", "")
-    if name in _DENIALS:
-        return word in ("true", "yes")
-    if name in _AFFIRMATIONS:
-        return word in ("false", "no")
-    if name in _STATES:
-        return word in _DENYING_WORDS
+    word = simplify_name(said) if isinstance(said, str) else ""
+    if name in _DENIALS or name in _AFFIRMATIONS or name in _STATES:
+        if name in ("negative", "isnegative") and _is_minus(value):
+            return False
+        if name in _STATES:
+            is_denial = said is False or word in _DENYING_WORDS or word == "false"
+        else:
+            is_denial = _read_truth(said) is (name in _DENIALS) or word in _DENYING_WORDS
+        return is_denial and (name in _REVIEWS or not _says_nothing(value))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not (isinstance(value, str) and parse_amount(value)):
+        return False
     if name == "sign":
-        is_minus = str(value).strip().startswith(("-", "−", "("))
-        return word in ("-", "−", "minus", "negative", "-1") and not is_minus
-    return name in _SCALES and word not in _NEUTRAL_SCALES
+        is_minus = said == -1 or str(said).strip().lower() in (*_MINUS, "-1")
+        return is_minus and not _is_minus(value)
+    if name in _COMPARATORS:
+        is_limit = word in _LIMITS or (name != "operator" and word in _SHORT_LIMITS)
+        return is_limit or (isinstance(said, str) and said.strip() in _LIMIT_SIGNS)
+    return name in _SCALES and _multiplies(said, _POWERS.get(name, (1,)))
+
+
+def _read_truth(said: Any) -> bool | None:
+    """Reads "yes", "N", 1 or 0.0, also as a text; ``None`` for anything else."""
+    if isinstance(said, str):
+        word = simplify_name(said)
+        if word in _TRUE or word in _FALSE:
+            return word in _TRUE
+        said = parse_decimal(said.strip())
+    is_number = isinstance(said, bool | int | float | Decimal)
+    return bool(said) if is_number and said in (0, 1) else None
+
+
+def _is_minus(value: Any) -> bool:
+    return str(value).strip().startswith(("-", "−", "("))
+
+
+def _says_nothing(value: Any) -> bool:
+    """Returns whether a value itself says that there is none: "N/A", "absent", false."""
+    if not isinstance(value, str):
+        return value is False
+    word = simplify_name(value)
+    return word in _DENYING_WORDS or word in _FALSE or is_placeholder(value)
+
+
+def _multiplies(said: Any, neutral: tuple[int, ...]) -> bool:
+    """Returns whether a scale is another number than those that say nothing."""
+    if isinstance(said, bool):
+        return False
+    if isinstance(said, int | float):
+        return said not in neutral
+    if not isinstance(said, str):
+        return False
+    text = said.strip().lower()
+    number = _SCALE_NUMBER.fullmatch(text.lstrip("x×* ").removesuffix("x").rstrip())
+    if number is not None and number["power"]:
+        return int(number["power"]) != 0
+    if number is not None:
+        return Decimal(number["number"].replace(",", "")) not in neutral
+    words = text.replace("-", " ").split()
+    if text in ("%", "bp") or text in SCALE_LETTERS:
+        return True
+    return any(word in SCALE_READINGS or word in _SCALE_WORDS for word in words)
 
 
 def _join_unit(plain: Any, part: dict[str, Any], node: SchemaNode) -> tuple[str, str]:

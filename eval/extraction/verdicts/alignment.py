@@ -19,12 +19,13 @@ from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
 from eval.extraction.verdicts.alternatives import Alternatives, choose_elements
-from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer, refuse_currencies
+from eval.extraction.verdicts.entries import Entry, Mismatch, PairScorer
 from eval.extraction.verdicts.large_arrays import (
     pair_equal_elements,
     pair_large_arrays,
     sort_by_content,
 )
+from eval.extraction.verdicts.stated_currencies import refuse_currencies
 from eval.extraction.verdicts.ties import pair_entries_by_keys, pair_rows_by_keys
 from eval.extraction.verdicts.value_kinds import (
     EMPTY,
@@ -81,7 +82,7 @@ def align_values(root: SchemaNode, expected: Any, predicted: Any, matching: Matc
     aligner = _Aligner(matching)
     entries: list[Entry] = []
     aligner.align_pair(root, expected, predicted, entries)
-    judged = refuse_currencies(entries, matching)
+    judged = refuse_currencies(entries, predicted, matching)
     return Alignment(judged, aligner.left_out, aligner.in_order, aligner.literal, aligner.bounded)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from eval.extraction.matchers.currencies import OPEN_SYMBOLS, find_currency
-from eval.extraction.matchers.json_types import read_amount
-from eval.extraction.matchers.match_result import LENIENT_RULES, NEAR, UNEQUAL, MatchResult
+from eval.extraction.matchers.match_result import LENIENT_RULES, NEAR, MatchResult
 from eval.extraction.matchers.schema_nodes import SchemaNode
 from eval.extraction.matchers.value_comparison import compare_values
 from eval.extraction.settings import Matching
@@ -15,7 +13,6 @@ from eval.extraction.settings import Matching
 _TIE_WEIGHT: Final = 1e-7
 """Weight of the tie-breaking terms: far below any real difference between total scores."""
 _SCALARS: Final = frozenset({str, int, float, bool})
-_CURRENCY_NAMES: Final = ("currency", "currencycode", "currencysymbol")
 _EXACT_NUMBERS: Final = ("exact", "number")
 _MAX_CACHED: Final = 100_000
 
@@ -45,40 +42,6 @@ class Entry(NamedTuple):
     """Whether it belongs to a surplus array element."""
     owner: int = 0
     """Identity of the innermost object of the reply that the predicted value is a part of."""
-
-
-def refuse_currencies(entries: list[Entry], matching: Matching) -> list[Entry]:
-    """Returns the entries without matches of amounts in another currency than gold states.
-
-    "€1,200" is 1200, but not beside a field ``currency`` with "USD": in the same object or, if it
-    has none, at the top.
-    """
-    if not any(entry.match is not None and entry.match[3] == "currencies" for entry in entries):
-        return entries
-    currencies = [
-        (entry, find_currency(entry.expected.strip()))
-        for entry in entries
-        if entry.node.name.lower().replace("_", "") in _CURRENCY_NAMES
-        and isinstance(entry.expected, str)
-    ]
-    stated = {entry.owner: code for entry, code in currencies if entry.predicted is not None}
-    of_all = next((code for entry, code in currencies if entry.node.depth == 0), "")
-    return [
-        entry._replace(match=UNEQUAL)
-        if _is_in_other_currency(entry, stated.get(entry.owner, of_all), matching)
-        else entry
-        for entry in entries
-    ]
-
-
-def _is_in_other_currency(entry: Entry, code: str, matching: Matching) -> bool:
-    if not code or entry.match is None or entry.match[3] != "currencies":
-        return False
-    expected = read_amount(entry.expected, matching)
-    predicted = read_amount(entry.predicted, matching)
-    if expected is None or expected.currency or predicted is None or not predicted.currency:
-        return False
-    return code not in (predicted.currency, *OPEN_SYMBOLS.get(predicted.symbol, ()))
 
 
 _Gain = tuple[float, float, bool]

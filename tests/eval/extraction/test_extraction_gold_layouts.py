@@ -1199,6 +1199,31 @@ def test_nothing_is_said_of_validity_without_a_schema(tmp_path: Path, n_with_sch
         ({"multiplier": 1000, "source": "table"}, False),
         ({"operator": "<"}, False),
         ({"sign": "-"}, False),
+        ({"sign": -1}, False),
+        ({"negated": 1}, False),
+        ({"negated": "1"}, False),
+        ({"Is-Negated": "Y"}, False),
+        ({"negation": "negated"}, False),
+        ({"found": 0}, False),
+        ({"found": "not found"}, False),
+        ({"status": "not-found"}, False),
+        ({"status": "Not Found."}, False),
+        ({"is_negative": True}, False),
+        ({"exponent": 3}, False),
+        ({"scale": "10^3"}, False),
+        ({"scale": "x1000"}, False),
+        ({"factor": "in millions"}, False),
+        ({"comparator": "lt"}, False),
+        ({"comparator": "at least"}, False),
+        ({"exponent": 0}, True),
+        ({"power": 0}, True),
+        ({"power": "kW"}, True),
+        ({"factor": "1.00"}, True),
+        ({"scale": "x1", "magnitude": "actual"}, True),
+        ({"comparator": "eq"}, True),
+        ({"operator": "J. Smith"}, True),
+        ({"operator": "Max"}, True),
+        ({"found": 3, "negation": "affirmed", "missing": []}, True),
         ({"negated": False, "found": True, "status": "extracted", "scale": 1, "sign": "+"}, True),
         ({"multiplier": None, "operator": "=", "confidence": 0.9}, True),
     ],
@@ -1212,14 +1237,47 @@ def test_a_value_that_a_key_beside_it_denies_is_not_that_value(
     root = get_schema_plan({"type": "object", "properties": properties}).root
     found = split_annotations({"a": value, "b": {"value": "x", "confidence": 0.5}}, root)
     assert found is not None
-    if kind is None and "confidence" not in beside:
-        return  # another key than one of a place makes it an object of its own
-    assert (found.value["a"] == value["value"]) == is_value
-    assert bool(found.changed) != is_value
     assert found.value["b"] == "x"
+    # Without a schema or a confidence, other keys than those of a place make it an object.
+    is_wrapper = kind is not None or "confidence" in beside
+    is_changed = is_wrapper and not is_value
+    assert (found.value["a"] == value["value"]) == (is_wrapper and is_value)
+    assert is_wrapper or found.value["a"] == value
+    assert bool(found.changed) == is_changed
     # Where there is no value, nothing is denied.
-    none = split_annotations({"a": {**value, "value": None, "page": 1}}, root)
-    assert none is None or none.value["a"] is None or kind is None
+    nothing = {**value, "value": None}
+    none = split_annotations({"a": nothing, "b": {"value": "x", "confidence": 0.5}}, root)
+    assert none is not None
+    assert none.value["a"] == (None if is_wrapper else nothing)
+    assert not none.changed
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "is_value"),
+    [
+        (-5, {"is_negative": True}, True),
+        (-5, {"sign": "negative"}, True),
+        ("(5)", {"negative": True}, True),
+        (5, {"negative": True}, False),
+        (False, {"present": False}, True),
+        (True, {"present": False}, False),
+        (False, {"correct": False}, False),
+        ("N/A", {"found": False}, True),
+        ("absent", {"status": "Absent"}, True),
+        ("absent", {"status": "wrong", "rejected": True}, False),
+        ("cancer", {"exponent": 3, "comparator": "<", "sign": "-"}, True),
+        ("$5", {"scale": "thousands"}, False),
+        ("cancer", {"negative": True}, False),
+    ],
+)
+def test_a_key_that_says_what_the_value_says_does_not_deny_it(
+    value: Any, beside: dict[str, Any], is_value: bool
+) -> None:
+    root = get_schema_plan({"type": "object", "properties": {"a": {}}}).root
+    found = split_annotations({"a": {"value": value, **beside, "confidence": 0.5}}, root)
+    assert found is not None
+    assert (found.value == {"a": value}) == is_value
+    assert bool(found.changed) != is_value
 
 
 def test_several_values_of_a_field_on_pages_are_not_right(tmp_path: Path) -> None:

@@ -153,6 +153,12 @@ def test_accents_count_unless_their_rule_is_on() -> None:
     assert score_case(case, Matching(rules=("accents",))).rules == {"accents": 1}
 
 
+def test_no_rule_takes_a_range_for_a_list() -> None:
+    every_rule = Matching(rules=ALL_RULES)
+    for expected, predicted in (("Mon-Fri", "Mon, Fri"), ("Mié - Vie", "Mie, Vie")):
+        assert not score_case(Case(expected, predicted, {"type": "string"}), every_rule).exact_match
+
+
 def test_no_rule_applies_to_a_field_that_is_read_literally() -> None:
     for case in (TEN_HARMLESS[1], TEN_HARMLESS[2], TEN_HARMLESS[4], TEN_HARMLESS[7]):
         schema = {**case.schema, "x-match": "literal"}
@@ -644,6 +650,82 @@ def test_an_amount_is_not_right_in_another_currency_than_gold_states(
     sample = Sample(id="s", text="", schema={"type": "object"}, expected=gold)
     fields = {field.path: field for field in score_sample(sample, said).fields}
     assert (fields["lines[].total"].category == "exact") == is_right
+
+
+@pytest.mark.parametrize(
+    ("gold", "amounts", "is_right"),
+    [
+        (
+            {"original_amount": 10, "original_currency": "EUR", "amount": 11, "currency": "USD"},
+            {"original_amount": "€10", "amount": "$11"},
+            True,
+        ),
+        (
+            {"original_amount": 10, "original_currency": "EUR", "amount": 11, "currency": "USD"},
+            {"original_amount": "$10", "amount": "$11"},
+            False,
+        ),
+        ({"amount": 10, "price_currency": "EUR"}, {"amount": "€10"}, True),
+        ({"amount": 10, "price_currency": "EUR", "currency": "USD"}, {"amount": "€10"}, False),
+        (
+            {"original_amount": 10, "original_currency": "EUR", "fee": 1, "fee_currency": "USD"},
+            {"original_amount": "$10"},
+            False,
+        ),
+        (
+            {"taxExclusiveAmount": 10, "documentCurrencyCode": "EUR", "taxCurrencyCode": "SEK"},
+            {"taxExclusiveAmount": "€10"},
+            True,
+        ),
+        (
+            {"taxAmount": 10, "documentCurrencyCode": "EUR", "taxCurrencyCode": "SEK"},
+            {"taxAmount": "€10"},
+            True,
+        ),
+        ({"salary_amount": 10, "salary_currency": "EUR"}, {"salary_amount": "$10"}, False),
+        ({"amount": 10, "usdAmount": 11, "currency": "EUR"}, {"usdAmount": "$11"}, True),
+        ({"amount": 10, "cur": "EUR"}, {"amount": "€10"}, True),
+        ({"amount": 10, "currency": {"code": "EUR"}}, {"amount": "€10"}, True),
+        ({"amount": 10, "currency": {"code": "EUR"}}, {"amount": "$10"}, False),
+        ({"amount": 10, "currency": "PKR"}, {"amount": "Rs. 10"}, True),
+        ({"amount": 10, "currency": "EGP"}, {"amount": "£10"}, True),
+        ({"amount": 10, "currency": "kr"}, {"amount": "SEK 10"}, True),
+        ({"amount": 10, "currency": "kr"}, {"amount": "€10"}, False),
+        ({"amount": 10, "currency": "Canadian Dollar"}, {"amount": "C$10"}, True),
+        ({"amount": 10, "currency": "USD/EUR"}, {"amount": "€10"}, True),
+        ({"amount": 10, "currency": "of the country"}, {"amount": "€10"}, True),
+        ({"amount": 10, "currency": "BTC"}, {"amount": "$10"}, False),
+        ({"amount": 10, "currency": "EUR"}, {"amount": "$10", "currency": None}, False),
+        ({"amount": 10, "Currency Code": "USD"}, {"amount": "£10"}, False),
+        ({"amount": 10, "currency-code": "USD"}, {"amount": "£10"}, False),
+        ({"amount": 10, "currency_iso": "USD"}, {"amount": "£10"}, False),
+        ({"amount": 10, "isoCurrencyCode": "USD"}, {"amount": "£10"}, False),
+        ({"amount": 10, "ccy": "USD"}, {"amount": "£10"}, False),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("place", ["top", "object", "list", "nested"])
+def test_the_currency_of_an_amount_is_the_nearest_that_gold_states(
+    gold: dict[str, Any], amounts: dict[str, Any], is_right: bool, place: str
+) -> None:
+    said = {key: value for key, value in {**gold, **amounts}.items() if value is not None}
+    if place == "nested":  # the amount is one object below its currency
+        field = next(key for key in gold if key.lower().endswith("amount"))
+        gold = {**gold, "price": {field: gold[field]}}
+        said = {**said, "price": {field: said[field]}}
+    pair = [
+        {
+            "top": value,
+            "object": {"part": value, "account": {"currency": "CHF"}},
+            "list": {"items": [{"amount": 7, "currency": "JPY"}, value], "currency": "CHF"},
+            "nested": value,
+        }[place]
+        for value in (gold, said)
+    ]
+    sample = Sample(id="s", text="", schema={"type": "object"}, expected=pair[0])
+    fields = score_sample(sample, pair[1]).fields
+    found = [field.category == "exact" for field in fields if field.name.lower().endswith("amount")]
+    assert all(found) == is_right
 
 
 @pytest.mark.parametrize(
