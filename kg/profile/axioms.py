@@ -12,7 +12,7 @@ from kg.profile.rules import Declarations, DraftRule
 from kg.reasoning.axioms import parse_cardinality
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, SKOS, XSD, iri_tail, to_ntriples
+from kg.terms import OWL, SKOS, XSD, iri_tail, is_iri, to_ntriples
 
 CUBE = "http://purl.org/linked-data/cube#"
 """Namespace of the RDF Data Cube Vocabulary (W3C Recommendation 2014)."""
@@ -256,7 +256,7 @@ class AxiomReader:
 
     def _is_named(self, term: int) -> bool:
         text = self._get_text(term)
-        return not text.startswith(('"', "_:")) and is_usable_iri(text)
+        return is_iri(text) and is_usable_iri(text)
 
     def _write(self, term: int) -> str:
         return to_ntriples(self._get_text(term))

@@ -28,9 +28,8 @@ from kg.profile.plausibility import (
 )
 from kg.profile.predicates import PredicateProfile
 from kg.terms import (
-    RDF_LANG_STRING,
+    TEXT_DATATYPES,
     XSD,
-    XSD_STRING,
     iri_tail,
     is_literal,
     parse_literal,
@@ -340,7 +339,7 @@ def _iter_value_constraints(profile: PredicateProfile) -> Iterator[tuple[str, st
     if len(profile.datatypes) != 1 or not profile.has_literals:
         return
     datatype = profile.datatypes[0]
-    if datatype not in (XSD_STRING, RDF_LANG_STRING) and is_usable_iri(datatype):
+    if datatype not in TEXT_DATATYPES and is_usable_iri(datatype):
         yield "datatype", f"sh:datatype {to_ntriples(datatype)}"
     if datatype in _NUMBERS:
         low, high = find_bounds(profile.label)

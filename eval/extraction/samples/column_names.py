@@ -65,8 +65,8 @@ COLUMNS: Final = frozenset(
 """All columns of samples that a record may have beside its gold."""
 
 
-def simplify_name(name: str) -> str:
-    """Returns a name in lower case, without separators."""
+def drop_separators(name: str) -> str:
+    """Returns a name in lower case, without separators; "$schema" stays another than "schema"."""
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
@@ -74,7 +74,7 @@ _TEXT_KEYS: Final = frozenset(
     (*DOMAIN_KEYS, *DOCUMENT_PATH_KEYS, *GOLD_PATH_KEYS, "text", "language")
 )
 _NAMES: Final = (COLUMNS - {"metadata"}).union(GOLD_PATH_KEYS, RULE_KEYS)
-_KNOWN: Final = {simplify_name(name): name for name in sorted(_NAMES)}
+_KNOWN: Final = {drop_separators(name): name for name in sorted(_NAMES)}
 
 
 def rename_columns(row: dict[str, Any], fields: Collection[str] = ()) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def rename_columns(row: dict[str, Any], fields: Collection[str] = ()) -> dict[st
     """
     renamed: dict[str, Any] = {}
     for key, value in row.items():
-        known = _KNOWN.get(simplify_name(key), key)
+        known = _KNOWN.get(drop_separators(key), key)
         if key in _NAMES or (key in fields and not _has_more(value, row, fields, known)):
             known = key
         is_taken = known in row or known in renamed or known in fields
@@ -106,8 +106,8 @@ def _has_more(value: Any, row: dict[str, Any], fields: Collection[str], known: s
 
 def list_rivals(row: Mapping[str, Any], key: str) -> list[str]:
     """Lists the columns that have the name of a column in another spelling."""
-    name = simplify_name(key)
-    return [other for other in row if other != key and simplify_name(other) == name]
+    name = drop_separators(key)
+    return [other for other in row if other != key and drop_separators(other) == name]
 
 
 def is_of_kind(name: str, value: Any) -> bool:
@@ -133,8 +133,8 @@ def find_names(columns: Iterable[str], names: Iterable[str]) -> list[str]:
     known = dict.fromkeys(columns)
     spellings: dict[str, str] = {}
     for column in known:
-        spellings.setdefault(simplify_name(column), column)
-    found = (name if name in known else spellings.get(simplify_name(name)) for name in names)
+        spellings.setdefault(drop_separators(column), column)
+    found = (name if name in known else spellings.get(drop_separators(name)) for name in names)
     return list(dict.fromkeys(filter(None, found)))
 
 

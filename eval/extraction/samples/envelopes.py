@@ -16,7 +16,7 @@ import msgspec
 from eval.extraction.matchers.rules import is_placeholder
 from eval.extraction.matchers.schema_nodes import SchemaNode, get_schema_plan
 from eval.extraction.matchers.value_comparison import compare_values, is_same_json
-from eval.extraction.samples.column_names import find_names, simplify_name
+from eval.extraction.samples.column_names import drop_separators, find_names
 from eval.extraction.samples.server_replies import read_server_reply
 from eval.extraction.settings import DEFAULT_MATCHING
 from eval.extraction.verdicts.quotes import QUOTE_TEXTS
@@ -134,7 +134,7 @@ def open_record(
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[{named[0]}]"]
         current = named[1]
     elif joins_pages and isinstance(current, list) and _are_pages(current, declared):
-        is_extract_bench = simplify_name(keys[-1] if keys else "") == "extracteddata"
+        is_extract_bench = drop_separators(keys[-1] if keys else "") == "extracteddata"
         keys = [*keys[:-1], f"{keys[-1] if keys else ''}[]"]
         node = root or get_schema_plan(_ANY_SCHEMA).root
         current, disputed = _join_pages(current, node, keeps_first=is_extract_bench)

@@ -19,7 +19,7 @@ from kg.profile.known_labels import find_known_label
 from kg.profile.names import is_usable_iri
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL, RDF, RDF_TYPE, RDFS, iri_tail, to_ntriples, write_literal
+from kg.terms import OWL, RDF, RDF_TYPE, RDFS, iri_tail, is_iri, to_ntriples, write_literal
 from kg.triples.index import Triple
 from kg.vocabulary import is_vocabulary
 from kg.words.label_grammar import split_name
@@ -317,4 +317,4 @@ class _ClassReader:
 
     def _is_named(self, term: int) -> bool:
         text = self._get_text(term)
-        return not text.startswith(('"', "_:")) and not is_vocabulary(text) and is_usable_iri(text)
+        return is_iri(text) and not is_vocabulary(text) and is_usable_iri(text)

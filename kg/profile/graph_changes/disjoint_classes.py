@@ -10,7 +10,7 @@ from kg.profile.graph_changes.class_links import KIND_OF
 from kg.profile.names import is_usable_iri
 from kg.reasoning.schema import read_list
 from kg.reasoning.vocabulary import Vocabulary
-from kg.terms import OWL
+from kg.terms import OWL, is_iri
 from kg.triples.index import Index
 
 
@@ -26,7 +26,7 @@ def find_disjoint_classes(index: Index) -> dict[int, set[int]]:
     @cache
     def is_named(term: int) -> bool:
         text = index.terms.get_text(term)
-        return not text.startswith(('"', "_:")) and is_usable_iri(text)
+        return is_iri(text) and is_usable_iri(text)
 
     def list_members(head: int) -> list[int]:
         members = read_list(index, v, head)
